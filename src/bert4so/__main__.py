@@ -1,0 +1,5 @@
+"""`python -m bert4so`."""
+
+from bert4so.cli import main
+
+main()

@@ -1,0 +1,58 @@
+"""What every system's batch holds."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from bert4so.document import Puzzle
+
+
+@dataclass(frozen=True)
+class Batch(ABC):
+    """The sentences of some puzzles, padded on the right to the longest puzzle.
+
+    mask:  (batch, n) True where a sentence stands; each row is Trues then Falses.
+    order: (batch, n) the true order, where known. A padding place points at itself, so that
+           each row is a permutation.
+    cut:   (batch, n) True for a sentence that did not fit whole.
+    """
+
+    mask: Tensor
+    order: Tensor | None
+    cut: Tensor
+
+    @property
+    @abstractmethod
+    def tokens(self) -> int:
+        """How many tokens the batch holds."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many tokens would fit in it: what exceeds `tokens` is padding."""
+
+    def to(self, device: torch.device | str) -> Self:
+        """This batch on another device."""
+        moved: dict[str, Any] = {}
+        for field in fields(self):
+            tensor = getattr(self, field.name)
+            moved[field.name] = tensor if tensor is None else tensor.to(device)
+        return replace(self, **moved)
+
+
+def pad_orders(puzzles: Sequence[Puzzle]) -> tuple[Tensor, Tensor | None]:
+    """The `mask` and `order` of a batch of these puzzles."""
+    lengths = torch.tensor([len(puzzle.sentences) for puzzle in puzzles])
+    places = torch.arange(int(lengths.max()))
+    mask = places < lengths[:, None]
+    orders = [puzzle.order for puzzle in puzzles if puzzle.order is not None]
+    if len(orders) < len(puzzles):
+        return mask, None
+    order = places.repeat(len(puzzles), 1)
+    for row, known in zip(order, orders, strict=True):
+        row[: len(known)] = torch.tensor(known)
+    return mask, order

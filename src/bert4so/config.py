@@ -1,0 +1,152 @@
+"""TOML on disk, frozen and strictly checked settings in memory; errors written for a person."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError
+from pydantic_core import ErrorDetails
+
+from bert4so.errors import UserError
+
+Values = dict[str, Any]
+
+
+class Settings(BaseModel):
+    """Base of every table of a configuration: frozen, no unknown key, no silent conversion."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class LearningRates(Settings):
+    """The highest learning rate of each part of a model."""
+
+    sentence_encoder: float = Field(gt=0)
+    document_encoder: float = Field(gt=0)
+    decoder: float = Field(gt=0)
+
+
+class Training(Settings):
+    """How a system is trained. It has no defaults: each system's file states its own numbers.
+
+    epochs:       how often every document is seen, each time freshly shuffled.
+    batch:        documents a step, over all processes.
+    accumulate:   parts in which each process takes its share of a batch, to save memory.
+    learning_rate: reached after the warm-up; linear to it, linear down to 0 after it.
+    warmup:       the share of all steps that is warm-up.
+    weight_decay: of AdamW, on matrices only.
+    clip:         the greatest norm of the gradient.
+    precision:    of the arithmetic; weights are always kept in float32.
+    """
+
+    epochs: int = Field(ge=1)
+    batch: int = Field(ge=1)
+    accumulate: int = Field(ge=1)
+    learning_rate: LearningRates
+    warmup: float = Field(ge=0, le=1)
+    weight_decay: float = Field(ge=0)
+    clip: float = Field(gt=0)
+    precision: Literal["float32", "bf16"]
+
+
+class Run(Settings):
+    """A whole run: which system learns what, with which numbers."""
+
+    system: str
+    corpus: str
+    scale: Literal["paper", "desk"] = "paper"
+    seed: int = 1
+    model: SerializeAsAny[Settings]
+    train: Training
+
+
+S = TypeVar("S", bound=Settings)
+
+
+def read_toml(path: Path) -> Values:
+    """The tables of a TOML file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, IsADirectoryError):
+        raise UserError(f"{path}: no such file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not valid TOML: {error}") from None
+
+
+def dump_toml(settings: Settings) -> str:
+    """Settings as TOML, every value spelled out."""
+    return tomli_w.dumps(settings.model_dump(exclude_none=True))
+
+
+def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> Values:
+    """Two trees of values as one; where both have a value, that of `above`."""
+    merged = dict(below)
+    for key, value in above.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = merge(merged[key], value) if both else value
+    return merged
+
+
+def parse_assignment(text: str) -> Values:
+    """The tree of one `table.key=value`; a value that is not TOML (a bare word) is a string."""
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise UserError(f'--set {text}: wanted table.key=value, as in "train.epochs=1"')
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value.strip()
+    tree: Any = parsed
+    for key in reversed(path.strip().split(".")):
+        tree = {key: tree}
+    return dict(tree)
+
+
+def checked(cls: type[S], values: Values, where: str) -> S:
+    """Settings made of values; `where` says, in an error, which file or table they came from."""
+    try:
+        return cls.model_validate(values)
+    except ValidationError as error:
+        raise UserError(_sentence(cls, error.errors()[0], where)) from None
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """A hint: the one of `names` that was probably meant, or all of them."""
+    near = get_close_matches(name, names, n=1)
+    return f'did you mean "{near[0]}"?' if near else f"known: {', '.join(names)}"
+
+
+def _sentence(cls: type[Settings], error: ErrorDetails, where: str) -> str:
+    *tables, key = [str(part) for part in error["loc"]]
+    where = ".".join([where, *tables]) if not tables else f"{where} [{'.'.join(tables)}]"
+    if error["type"] == "extra_forbidden":
+        known = list(_table(cls, tables).model_fields)
+        return f'{where}: unknown key "{key}" ({nearest(key, known)})'
+    if error["type"] == "missing":
+        return f'{where}: no "{key}": it must be given'
+    wanted = error["msg"][0].lower() + error["msg"][1:]
+    return f"{where}: {key} = {error['input']!r}: {wanted}{_choices(error)}"
+
+
+def _table(cls: type[Settings], tables: Sequence[str]) -> type[Settings]:
+    for table in tables:
+        inner = cls.model_fields[table].annotation
+        assert isinstance(inner, type), "a table of settings holds tables of settings"
+        cls = inner
+    return cls
+
+
+def _choices(error: ErrorDetails) -> str:
+    if error["type"] != "literal_error" or not isinstance(error["input"], str):
+        return ""
+    choices = [
+        part.strip("'") for part in error["ctx"]["expected"].replace(" or ", ", ").split(", ")
+    ]
+    return (
+        f" ({nearest(error['input'], choices)})"
+        if get_close_matches(error["input"], choices)
+        else ""
+    )

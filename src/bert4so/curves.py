@@ -1,0 +1,74 @@
+"""The history of a run as lines, as TensorBoard's files, and as a picture."""
+
+import json
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Self
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from bert4so.history import History, Step, Validation
+
+
+class Recorder:
+    """Writes history.jsonl as it happens, and TensorBoard's files where that is installed."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """Where there is no folder, nothing is written: in all processes of many but the first."""
+        self.lines = None if folder is None else (folder / "history.jsonl").open("w")
+        self.board = None if folder is None else _board(folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for file in (self.lines, self.board):
+            if file is not None:
+                file.close()
+
+    def step(self, step: Step) -> None:
+        """Write a step."""
+        self._write(step)
+        self._plot(step.step, {"train/loss": step.loss, "train/learning_rate": step.learning_rate})
+
+    def validation(self, validation: Validation) -> None:
+        """Write a validation."""
+        self._write(validation)
+        metrics = validation.metrics
+        self._plot(validation.step, {"valid/tau": metrics.tau, "valid/pmr": metrics.pmr})
+
+    def _write(self, event: Step | Validation) -> None:
+        if self.lines is not None:
+            self.lines.write(json.dumps(asdict(event)) + "\n")
+            self.lines.flush()
+
+    def _plot(self, step: int, values: dict[str, float]) -> None:
+        if self.board is not None:
+            for name, value in values.items():
+                self.board.add_scalar(name, value, step)
+
+
+def _board(folder: Path) -> Any:
+    if find_spec("tensorboard") is None:
+        return None
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(str(folder / "tensorboard"))
+
+
+def draw(history: History, path: Path) -> None:
+    """A PNG: the loss on the left, validation on the right."""
+    figure = Figure(figsize=(9, 3.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    left, right = figure.subplots(1, 2)
+    left.plot([s.step for s in history.steps], [s.loss for s in history.steps], linewidth=0.8)
+    left.set(xlabel="step", ylabel="loss", title="training")
+    steps = [v.step for v in history.validations]
+    right.plot(steps, [v.metrics.tau for v in history.validations], "o-", label="τ")
+    right.plot(steps, [v.metrics.pmr for v in history.validations], "s-", label="PMR")
+    right.axvline(history.best.step, color="gray", linestyle=":", label="chosen")
+    right.set(xlabel="step", title="validation")
+    right.legend()
+    figure.savefig(path, dpi=120)

@@ -1,0 +1,69 @@
+"""JSON Lines: a JSON object a line."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from bert4so.data.lines import read_lines
+from bert4so.document import Document, check_sentences
+from bert4so.errors import UserError
+
+Record = dict[str, Any]
+
+
+def read_documents(path: Path) -> list[Document]:
+    """The documents of a corpus file: {"id": ..., "sentences": [...]} a line."""
+    documents = []
+    for where, record in parse_records(read_lines(path), str(path)):
+        sentences = sentences_of(record, where)
+        documents.append(Document(id_of(record, where), sentences))
+    if not documents:
+        raise UserError(f"{path}: empty: wanted a document a line")
+    return documents
+
+
+def parse_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, Record]]:
+    """The objects of some lines, each with where it stands: the file's name and the line."""
+    for number, line in enumerate(lines, start=1):
+        where = f"{name}:{number}"
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise UserError(f"{where}: not JSON: {error}") from None
+        if not isinstance(record, dict):
+            raise UserError(f"{where}: {line.strip()[:40]}: wanted an object, {{...}}")
+        yield where, record
+
+
+def id_of(record: Record, where: str) -> str:
+    """The id of a record, checked."""
+    if not isinstance(record.get("id"), str):
+        raise UserError(f"{where}: id = {record.get('id')!r}: wanted a string")
+    return str(record["id"])
+
+
+def sentences_of(record: Record, where: str) -> tuple[str, ...]:
+    """The sentences of a record, checked."""
+    sentences = record.get("sentences")
+    if not isinstance(sentences, list):
+        raise UserError(f"{where}: sentences = {sentences!r}: wanted a list of strings")
+    try:
+        check_sentences(sentences)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+    return tuple(sentences)
+
+
+def write_records(path: Path, records: Iterable[Record]) -> None:
+    """Write a record a line."""
+    with path.open("w", encoding="utf-8") as file:
+        for record in records:
+            file.write(dumped(record))
+
+
+def dumped(record: Record) -> str:
+    """The line of a record."""
+    return json.dumps(record, ensure_ascii=False) + "\n"

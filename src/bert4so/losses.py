@@ -1,0 +1,99 @@
+"""Losses over scores: each a function of (scores, order, mask), as its paper's equation reads.
+
+scores: (batch, n) the higher, the earlier the sentence is read.
+order:  (batch, n) the true order; a padding place points at itself (see `Batch`).
+mask:   (batch, n) True where a sentence stands; Trues, then Falses.
+
+Each gives the mean over documents. A document's part in it does not depend on the others.
+"""
+
+import torch
+from torch import Tensor
+
+LOWEST = -1e30
+"""The score of padding. Not float32's lowest: differences of two scores must stay finite."""
+
+TANGENT = 0.01
+"""Below this, log(x) goes on as its tangent: see `margin_list_mle`."""
+
+
+def list_mle(scores: Tensor, order: Tensor, mask: Tensor) -> Tensor:
+    """The negative log-likelihood of the true order, drawn sentence by sentence (Xia et al., 2008).
+
+    BERT4SO, appendix A: -log prod_(j=1..n) exp(z_j) / sum_(k=j..n) exp(z_k).
+    """
+    scores = _in_order(scores, order, mask)
+    return (_unread(scores) - scores).masked_fill(~mask, 0).sum(1).mean()
+
+
+def margin_list_mle(scores: Tensor, order: Tensor, mask: Tensor, gamma: float = 1.0) -> Tensor:
+    """ListMLE that also pushes down, at each place, the sentences to be read later.
+
+    BERT4SO, section 2.2, with the sentences numbered in their true order:
+
+        F_j(k) = exp(z_k) / sum_(l=j..n) exp(z_l)
+        f(j)   = log F_j(j) + sum_(k=j+1..n-1) log(gamma - F_j(k))
+        loss   = -sum_(j=1..n-1) f(j) / (n - j)
+
+    For gamma = 1, log(1 - F_j(k)) is found exactly, as the log of the summed exp-scores without k:
+    it has a value and a gradient however large F_j(k) is.
+
+    For gamma < 1 the printed formula takes the log of a negative number as soon as
+    F_j(k) > gamma: at equal scores already for gamma = 0.25 and three sentences. Here log(x) is
+    followed down to x = 0.01, and goes on below as its tangent there,
+    log(0.01) + (x - 0.01) / 0.01. Value and slope are continuous, and a sentence that stands far
+    too high is still pushed down. (A clamp would push it no more, exactly where the model is most
+    wrong.)
+    """
+    if not 0 < gamma <= 1:
+        raise ValueError(f"gamma = {gamma}: wanted more than 0 and at most 1")
+    scores = _in_order(scores, order, mask)
+    unread = _unread(scores)
+    gaps = _log_one_minus(scores, unread) if gamma == 1 else _log_gap(scores, unread, gamma)
+
+    n = mask.sum(1)[:, None]
+    place = torch.arange(mask.shape[1], device=mask.device)
+    later = place[None, :] > place[:, None]  # (n, n) [j, k]: k is read after j
+    pushed = later[None] & (place[None, None, :] < n[:, :, None] - 1)
+    terms = scores - unread + gaps.masked_fill(~pushed, 0).sum(2)
+    # The last sentence has no choice left: j runs to n - 1.
+    counted = place[None, :] < n - 1
+    weights = 1 / (n - 1 - place).clamp(min=1)
+    return -(weights * terms).masked_fill(~counted, 0).sum(1).mean()
+
+
+def _in_order(scores: Tensor, order: Tensor, mask: Tensor) -> Tensor:
+    """The scores in float32, in the true order, those of padding too low to count."""
+    # Not -inf: the gradient of logcumsumexp would be NaN there.
+    return scores.float().masked_fill(~mask, LOWEST).gather(1, order)
+
+
+def _unread(scores: Tensor) -> Tensor:
+    """At each place, the log of the summed exp-scores from there to the end."""
+    return scores.flip(1).logcumsumexp(1).flip(1)
+
+
+def _log_one_minus(scores: Tensor, unread: Tensor) -> Tensor:
+    """(batch, n, n) log(1 - F_j(k)) at [j, k], for j < k.
+
+    1 - F_j(k) is what the others, j to k-1 and k+1 to n, have of the sum over j to n.
+    """
+    n = scores.shape[1]
+    from_j = torch.ones(n, n, dtype=torch.bool, device=scores.device).triu()
+    rows = scores[:, None, :].expand(-1, n, -1).masked_fill(~from_j, LOWEST)
+    nothing = scores.new_full((len(scores), 1), LOWEST)
+    up_to_k = rows.logcumsumexp(2)  # [j, k]: over j to k
+    up_to_k = torch.cat([nothing[:, None].expand(-1, n, -1), up_to_k[:, :, :-1]], dim=2)
+    after_k = torch.cat([unread[:, 1:], nothing], dim=1)
+    return torch.logaddexp(up_to_k, after_k[:, None, :]) - unread[:, :, None]
+
+
+def _log_gap(scores: Tensor, unread: Tensor, gamma: float) -> Tensor:
+    """(batch, n, n) log(gamma - F_j(k)) at [j, k], for j < k; its tangent below `TANGENT`."""
+    n = scores.shape[1]
+    later = torch.ones(n, n, dtype=torch.bool, device=scores.device).triu(1)
+    # Where k <= j there is no F_j(k), and the exponent could overflow.
+    shares = (scores[:, None, :] - unread[:, :, None]).masked_fill(~later, 0).exp()
+    gap = gamma - shares
+    followed = gap.clamp(min=TANGENT)
+    return followed.log() + (gap - followed) / TANGENT

@@ -1,0 +1,129 @@
+"""Sentences to the one row that BERT4SO reads: ids, segments, where each sentence stands, what was
+cut.
+
+    [CLS] first sentence [SEP] [CLS] second sentence [SEP] ...
+      0     0     0        0     1     1      1        1
+"""
+
+import json
+from bisect import bisect
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from bert4so.errors import UserError
+
+USEFUL = 8
+"""A sentence cut to fewer word pieces than this says too little to be ordered by."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What an encoder wants to find in a row.
+
+    cls, sep, pad, unknown: the ids of its special tokens.
+    positions:              how many tokens it can read at once.
+    segments:               whether it tells two kinds of sentences apart.
+    """
+
+    cls: int
+    sep: int
+    pad: int
+    unknown: int
+    positions: int
+    segments: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """A document of n sentences as one row of m tokens.
+
+    ids:      (m,) token ids.
+    segments: (m,) 0 for the tokens of the first, third ... sentence, 1 for the others.
+    starts:   (n,) where the [CLS] of each sentence stands.
+    owners:   (m,) the sentence each word piece belongs to; -1 for [CLS] and [SEP].
+    cut:      (n,) True for a sentence that did not fit whole.
+    """
+
+    ids: NDArray[np.int64]
+    segments: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    owners: NDArray[np.int64]
+    cut: NDArray[np.bool_]
+
+
+class Packer:
+    """A tokenizer, and the layout of the rows it fills."""
+
+    def __init__(self, tokenizer: Tokenizer, layout: Layout) -> None:
+        # Tokenizers come with settings of their own for both, kept in their file.
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        # "[SEP]" in a user's text is five letters and two brackets, not the end of a sentence.
+        tokenizer.encode_special_tokens = True
+        self.tokenizer = tokenizer
+        self.layout = layout
+
+    def pieces(self, sentences: Sequence[str]) -> list[list[int]]:
+        """The word pieces of each sentence; a sentence that has none is one unknown word."""
+        encoded = self.tokenizer.encode_batch_fast(list(sentences), add_special_tokens=False)
+        return [encoding.ids or [self.layout.unknown] for encoding in encoded]
+
+    def pack(self, sentences: Sequence[str]) -> Row:
+        """The row of a document."""
+        pieces = self.pieces(sentences)
+        lengths = [len(ids) for ids in pieces]
+        kept = kept_lengths(lengths, self.layout.positions)
+        cls, sep = self.layout.cls, self.layout.sep
+        ids = [[cls, *ids[:k], sep] for ids, k in zip(pieces, kept, strict=True)]
+        owners = [[-1, *[i] * k, -1] for i, k in enumerate(kept)]
+        widths = np.array(kept) + 2
+        return Row(
+            ids=np.concatenate(ids).astype(np.int64),
+            segments=np.repeat(np.arange(len(kept)) % 2, widths),
+            starts=np.cumsum(widths) - widths,
+            owners=np.concatenate(owners).astype(np.int64),
+            cut=np.array(kept) < np.array(lengths),
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write all that `load` needs."""
+        self.tokenizer.save(str(folder / "tokenizer.json"))
+        (folder / "layout.json").write_text(json.dumps(asdict(self.layout), indent=1) + "\n")
+
+    @classmethod
+    def load(cls, folder: Path) -> "Packer":
+        """What `save` wrote."""
+        layout = Layout(**json.loads((folder / "layout.json").read_text()))
+        return cls(Tokenizer.from_file(str(folder / "tokenizer.json")), layout)
+
+
+def kept_lengths(lengths: Sequence[int], positions: int) -> list[int]:
+    """How many pieces of each sentence fit a row of so many positions, [CLS] and [SEP] included.
+
+    The longest give way first: all are cut down to one length, the greatest that fits; what is
+    then left over goes piece by piece to the first of those that were cut.
+    """
+    room = positions - 2 * len(lengths)
+    if sum(lengths) <= room:
+        return list(lengths)
+    if room < USEFUL * len(lengths):
+        raise UserError(
+            f"a document of {len(lengths)} sentences and {sum(lengths)} word pieces is too long: "
+            f"the model reads {positions} at once, "
+            f"which is room for {positions // (USEFUL + 2)} sentences of {USEFUL}"
+        )
+
+    def total(longest: int) -> int:
+        return sum(min(length, longest) for length in lengths)
+
+    longest = bisect(range(max(lengths)), room, key=total) - 1
+    kept = [min(length, longest) for length in lengths]
+    for i, length in enumerate(lengths):
+        if length > longest and sum(kept) < room:
+            kept[i] += 1
+    return kept

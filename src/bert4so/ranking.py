@@ -1,0 +1,29 @@
+"""An order out of scores: sorted, with the probabilities that the scores imply."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert4so.document import Decision
+
+
+def ranked(scores: NDArray[np.floating]) -> Decision:
+    """The sentences sorted by score, highest first; equal scores stay as the puzzle has them.
+
+    The confidence is the Plackett-Luce probability of the order, the likelihood that ListMLE
+    trains: prod_k exp(z_order[k]) / sum_(l >= k) exp(z_order[l]). `before[i, j]` is its
+    probability that i is read before j: sigmoid(z_i - z_j).
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    assert np.isfinite(scores).all(), "a model gave a score that is not a number"
+    order = np.argsort(-scores, kind="stable")
+    drawn = scores[order]
+    # At each place, the log of the summed exp-scores from there to the end.
+    unread = np.logaddexp.accumulate(drawn[::-1])[::-1]
+    gaps = scores[:, None] - scores[None, :]
+    return Decision(
+        order=order.tolist(),
+        confidence=float(np.exp((drawn - unread).sum())),
+        scores=tuple(scores.tolist()),
+        # The sigmoid by tanh, which does not overflow.
+        before=0.5 + 0.5 * np.tanh(0.5 * gaps),
+    )

@@ -1,0 +1,72 @@
+"""What a finished run leaves beside its model: metrics, predictions, curves, a model card."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bert4so.checkpoint import load_model
+from bert4so.config import Run, dump_toml
+from bert4so.curves import draw
+from bert4so.data.corpus import read_split, split_path
+from bert4so.data.jsonl import write_records
+from bert4so.evaluate import measure, predictions, solve, truths
+from bert4so.history import History
+from bert4so.machine import machine
+from bert4so.metrics import Metrics
+from bert4so.progress import progress_bar
+
+
+def write_report(run: Run, corpus: Path, folder: Path, history: History) -> dict[str, Metrics]:
+    """Measure the model that was kept, once, on the test documents; write all of it down."""
+    draw(history, folder / "curves.png")
+    measured = {"valid": history.best.metrics}
+    if split_path(corpus, "test") is not None:
+        documents = read_split(corpus, "test")
+        _, model = load_model(folder)
+        with progress_bar("testing", len(documents)) as advance:
+            solved = solve(model, documents, advance)
+        measured["test"] = measure(solved)
+        write_records(folder / "predictions.jsonl", predictions(solved))
+        write_records(folder / "truth.jsonl", truths(solved))
+    facts = _facts(run, history, measured)
+    (folder / "metrics.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    (folder / "README.md").write_text(_card(run, facts, measured), encoding="utf-8")
+    return measured
+
+
+def _facts(run: Run, history: History, measured: dict[str, Metrics]) -> dict[str, Any]:
+    return {
+        "run": run.model_dump(),
+        "machine": machine(),
+        **{split: asdict(metrics) for split, metrics in measured.items()},
+        "epoch": history.best.epoch,
+        "steps": len(history.steps),
+        "minutes": round(history.steps[-1].seconds / 60, 2),
+        "tokens_per_second": round(history.tokens_per_second),
+        "padding": round(history.padding, 4),
+    }
+
+
+def _card(run: Run, facts: dict[str, Any], measured: dict[str, Metrics]) -> str:
+    on = facts["machine"]
+    rows = "\n".join(
+        f"| {split} | {m.documents} | {m.tau:.4f} | {100 * m.pmr:.2f} | {100 * m.accuracy:.2f} |"
+        for split, m in measured.items()
+    )
+    return f"""# {run.system} on {Path(run.corpus).name}
+
+Puts sentences in order: `bert4so order text.txt --model {"THIS_FOLDER"}`.
+
+| split | documents | τ | PMR | accuracy |
+|---|---|---|---|---|
+{rows}
+
+The model of epoch {facts["epoch"]}, chosen by τ + PMR on validation. Documents of one sentence are
+left out of the averages. Trained for {facts["minutes"]} minutes on {on["cores"]} cores of
+{on["processor"]}: {facts["tokens_per_second"]} tokens a second, {facts["padding"]:.1%} padding.
+
+```toml
+{dump_toml(run).strip()}
+```
+"""

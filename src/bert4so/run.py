@@ -1,0 +1,43 @@
+"""A run's configuration: a file, what the command line adds, and the system's own numbers."""
+
+from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
+
+from bert4so.config import Run, Values, checked, merge, nearest, parse_assignment, read_toml
+from bert4so.errors import UserError
+from bert4so.models import MODELS
+from bert4so.models.system import System
+
+
+def read_run(path: Path, assignments: Sequence[str] = ()) -> Run:
+    """The run that a TOML file describes, `table.key=value` assignments laid over it.
+
+    What neither says is the system's own number at the scale asked for.
+    """
+    given = reduce(merge, map(parse_assignment, assignments), read_toml(path))
+    where = f"{path} with --set {' --set '.join(assignments)}" if assignments else str(path)
+    system = system_named(given.get("system"), where)
+    numbers = _numbers(system, given)
+    for table in ("model", "train"):
+        if not isinstance(numbers[table], dict):
+            raise UserError(f"{where}: {table} = {numbers[table]!r}: wanted a table")
+    # The model's table is checked by the system's own class, then stands in the run as it is.
+    model = checked(system.Config, numbers["model"], f"{where} [model]")
+    return checked(Run, {**numbers, "model": model}, where)
+
+
+def system_named(name: object, where: str) -> System:
+    """The system of this name."""
+    if name is None:
+        raise UserError(f'{where}: no "system": it must be given (known: {", ".join(MODELS)})')
+    if not isinstance(name, str) or name not in MODELS:
+        raise UserError(f"{where}: system = {name!r}: no such ({nearest(str(name), list(MODELS))})")
+    return MODELS[name]
+
+
+def _numbers(system: System, given: Values) -> Values:
+    """The given values over the system's own."""
+    own: Values = {"model": {}, "train": system.TRAINING.model_dump()}
+    at_desk = system.DESK if given.get("scale") == "desk" else {}
+    return merge(merge(own, at_desk), given)

@@ -1,0 +1,18 @@
+"""How the learning rate rises and falls, as a share of its highest."""
+
+from collections.abc import Callable
+
+
+def linear(steps: int, warmup: float) -> Callable[[int], float]:
+    """Linear up over the first `warmup` of all steps, then linear down to 0 (BERT4SO, appendix C).
+
+    Gives a function of how many steps were taken before this one.
+    """
+    rising = round(warmup * steps)
+
+    def share(taken: int) -> float:
+        if taken < rising:
+            return (taken + 1) / rising
+        return (steps - taken) / max(steps - rising, 1)
+
+    return share

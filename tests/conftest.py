@@ -1,0 +1,83 @@
+"""Documents small enough to read, an encoder small enough to learn them, and every system on it."""
+
+import os
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # no test may reach for the hub
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from bert4so.config import Run, merge
+from bert4so.data.shuffle import shuffle
+from bert4so.document import Document, Puzzle
+from bert4so.model import OrderingModel
+from bert4so.models import MODELS
+from bert4so.run import read_run
+from tiny import make_encoder
+
+torch.set_num_threads(1)  # tiny tensors: a second thread only waits
+
+TINY_TRAINING = {
+    "batch": 4,
+    "epochs": 2,
+    "learning_rate": {"sentence_encoder": 3e-3, "document_encoder": 3e-3, "decoder": 3e-3},
+}
+"""Numbers that let a tiny model learn in a second."""
+
+
+@pytest.fixture(scope="session")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny BERT."""
+    return make_encoder("bert", tmp_path_factory.mktemp("encoder"))
+
+
+@pytest.fixture(scope="session")
+def documents() -> list[Document]:
+    """Documents of one to five sentences, whose words tell the order."""
+    steps = ["first we wake up", "then eat bread", "later go out", "at last come home", "now sleep"]
+    return [
+        Document(f"day-{i}", tuple(f"{step} on day {i}" for step in steps[: 1 + i % 5]))
+        for i in range(20)
+    ]
+
+
+@pytest.fixture(scope="session")
+def puzzles(documents: list[Document]) -> list[Puzzle]:
+    return [shuffle(document, seed=0) for document in documents]
+
+
+@pytest.fixture(params=MODELS)
+def run(request: pytest.FixtureRequest, encoder: Path, tmp_path: Path) -> Run:
+    """A run of each system in turn, tiny: a test that takes this runs once a system."""
+    return tiny_run(request.param, encoder, tmp_path)
+
+
+@pytest.fixture
+def model(run: Run, documents: list[Document]) -> OrderingModel:
+    """Each system in turn, tiny and untrained."""
+    torch.manual_seed(0)
+    system = MODELS[run.system]
+    return system.build(run.model, system.make_input(run.model, documents)).eval()
+
+
+def tiny_run(system: str, encoder: Path, folder: Path, **changes) -> Run:
+    values = merge(
+        {
+            "model": {"encoder": f'"{encoder}"', "heads": 2, "pooling": '"mean"'},
+            "train": TINY_TRAINING,
+        },
+        changes,
+    )
+    path = folder / "tiny.toml"
+    path.write_text(f'system = "{system}"\ncorpus = "{folder}"\n')
+    return read_run(path, list(assignments(values)))
+
+
+def assignments(values: dict, prefix: str = ""):
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from assignments(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}={value}"

@@ -1,0 +1,183 @@
+"""The command line as a person meets it."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from bert4so.checkpoint import save_model
+from bert4so.cli import main
+from bert4so.data.jsonl import write_records
+
+
+@pytest.fixture
+def bert4so(monkeypatch, capsys):
+    """Runs a command; gives its exit code, what it printed, and what it said."""
+
+    def command(*args, stdin=""):
+        monkeypatch.setattr(sys, "argv", ["bert4so", *map(str, args)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code or 0
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return command
+
+
+@pytest.fixture
+def trained(run, model, tmp_path):
+    """The folder of a model."""
+    save_model(tmp_path / "run", run, model)
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def corpus(tmp_path, documents):
+    for split in ("train", "valid", "test"):
+        records = [{"id": d.id, "sentences": list(d.sentences)} for d in documents]
+        write_records(tmp_path / f"{split}.jsonl", records)
+    return tmp_path
+
+
+def test_text_in_text_out(bert4so, trained, model):
+    code, out, err = bert4so(
+        "order", "--model", trained, stdin="sleep now\neat bread\n\n\nwe go\r\n  home \n"
+    )
+    assert (code, err) == (0, "")
+    first, second = out.rstrip("\n").split("\n\n")
+    assert sorted(first.split("\n")) == ["eat bread", "sleep now"]
+    assert sorted(second.split("\n")) == ["home", "we go"]
+
+
+def test_jsonl_in_jsonl_out_carries_other_keys_along(bert4so, trained, tmp_path):
+    given = [
+        {"sentences": ["sleep", "eat bread", "wake up"], "source": "é", "order": "old"},
+        {"sentences": ["alone"]},
+        {"sentences": ["bread " * 200, "home"], "id": 7},
+    ]
+    write_records(tmp_path / "in.jsonl", given)
+    code, out, _ = bert4so("order", tmp_path / "in.jsonl", "--model", trained)
+    found = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [record["sentences"] for record in found] == [record["sentences"] for record in given]
+    assert (found[0]["source"], found[2]["id"]) == ("é", 7)
+    for record in found:
+        assert sorted(record["order"]) == list(range(len(record["sentences"])))
+        assert len(record["scores"]) == len(record["sentences"])
+        assert 0 < record["confidence"] <= 1
+    assert [record["truncated"] for record in found] == [[], [], [0]]
+    # What is printed is what Python gives.
+    from bert4so import Orderer
+
+    ordering = Orderer.from_pretrained(trained).order(given[0]["sentences"])
+    assert found[0]["order"] == ordering.order
+    assert found[0]["scores"] == pytest.approx(ordering.scores, abs=1e-5)
+
+
+def test_either_form_can_be_asked_for(bert4so, trained):
+    _, out, _ = bert4so("order", "-", "--model", trained, "--format", "jsonl", stdin="a\nb\n")
+    assert json.loads(out)["sentences"] == ["a", "b"]
+    record = '{"sentences": ["a", "b"]}'
+    _, out, _ = bert4so("order", "--model", trained, "--format", "text", stdin=record)
+    assert sorted(out.split()) == ["a", "b"]
+
+
+def test_train_evaluate_score_order(bert4so, run, corpus, encoder, tmp_path):
+    config, folder = tmp_path / "tiny.toml", tmp_path / "learned"
+    tiny = ["model.heads=2", "model.pooling=mean", f"model.encoder={encoder}", "train.epochs=1"]
+    sets = [part for change in tiny for part in ("--set", change)]
+    code, out, err = bert4so("train", config, *sets, "--corpus", corpus, "--out", folder)
+    assert code == 0, err
+    valid, test, printed = out.splitlines()
+    assert printed == str(folder)
+    assert "epoch 1/1  loss" in err
+
+    code, out, _ = bert4so("evaluate", folder, corpus, "--out", tmp_path / "answers")
+    assert f"test: {out.strip()}" == test
+    assert "documents 16  (left out: 4 of one sentence)" in out
+    assert f"valid: {bert4so('evaluate', folder, corpus, '--split', 'valid')[1].strip()}" == valid
+
+    answers = [tmp_path / "answers" / name for name in ("predictions.jsonl", "truth.jsonl")]
+    assert bert4so("score", *answers)[1] == out
+    assert answers[0].read_text() == (folder / "predictions.jsonl").read_text()
+    counted = bert4so("score", *answers, "--count-single")[1]
+    assert counted == bert4so("evaluate", folder, corpus, "--count-single")[1]
+    assert "documents 20" in counted
+
+    assert bert4so("train", config, "--out", folder)[0] == 2  # nothing is overwritten
+
+
+@pytest.mark.parametrize(
+    "lines, message",
+    [
+        (['{"id": "a", "order": [0, 1, 1]}'], ":1: [0, 1, 1] is not an order: it must hold each"),
+        (['{"id": "a", "order": [0, 1]}'], ":1: an order of 2 sentences, but 3 in"),
+        (['{"id": "b", "order": [0, 1, 2]}'], ': no order for document "a" of'),
+        (['{"id": "a", "order": [0, 1, 2]}'] * 2, ': document "a" is not in'),
+        (['{"id": "a", "order": [0, 1, 2]}', "{"], ":2: not JSON"),
+        (['{"id": 3, "order": [0, 1, 2]}'], ":1: id = 3: wanted a string"),
+        (['{"id": "a"}'], ":1: None is not an order"),
+        (["[0, 1, 2]"], ":1: [0, 1, 2]: wanted an object"),
+        ([], ": empty: wanted an order a line"),
+    ],
+)
+def test_wrong_orders_are_named(bert4so, tmp_path, lines, message):
+    predicted, true = tmp_path / "predicted.jsonl", tmp_path / "true.jsonl"
+    predicted.write_text("\n".join(lines))
+    true.write_text('{"id": "a", "order": [2, 0, 1]}\n')
+    code, out, err = bert4so("score", predicted, true)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"bert4so: {predicted}{message}")
+    assert err.count("\n") == 1
+
+
+def test_score_by_hand(bert4so, tmp_path):
+    predicted, true = tmp_path / "predicted.jsonl", tmp_path / "true.jsonl"
+    predicted.write_text('{"id": "b", "order": [1, 0]}\n\n{"id": "a", "order": [0, 1, 2]}\n')
+    true.write_text('{"id": "a", "order": [0, 2, 1]}\n{"id": "b", "order": [1, 0]}\n')
+    out = bert4so("score", predicted, true)[1]
+    assert out == "tau 0.6667  pmr 50.00  accuracy 60.00  documents 2\n"
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (["train", "none.toml"], "none.toml: no such file"),
+        (["order", "none.txt", "--model", "none"], "none.txt: No such file or directory"),
+        (["evaluate", "none", "none"], 'corpus "none": no folder of that name here'),
+        (["score", "none.jsonl", "none.jsonl"], "none.jsonl: No such file or directory"),
+    ],
+)
+def test_what_is_missing_is_named(bert4so, args, message):
+    code, out, err = bert4so(*args)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"bert4so: {message}")
+
+
+def test_nothing_to_order_is_an_error(bert4so, trained):
+    code, _, err = bert4so("order", "--model", trained, stdin="\n \n")
+    assert (code, err) == (2, "bert4so: -: empty: wanted sentences\n")
+
+
+def test_a_real_process_in_a_pipe(trained):
+    done = subprocess.run(
+        [sys.executable, "-m", "bert4so", "order", "--model", trained],
+        input="sleep\neat bread\n",
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == ["eat bread", "sleep"]
+
+
+@pytest.mark.parametrize("command", ["order", "train", "evaluate", "score"])
+def test_help_teaches_by_an_example(bert4so, command):
+    code, out, _ = bert4so(command, "--help")
+    assert code == 0
+    assert f"bert4so {command} " in out.split("Usage")[1].split("\n", 1)[1]

@@ -1,0 +1,26 @@
+"""Every configuration that ships can be read, and its run takes its first steps."""
+
+from pathlib import Path
+
+import pytest
+
+from bert4so.data.shuffle import shuffle
+from bert4so.run import read_run
+from bert4so.train import Trainer
+
+CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_a_configuration_says_how_to_run_it(path):
+    assert path.read_text().splitlines()[0] == f"# bert4so train configs/{path.name}"
+
+
+@pytest.mark.parametrize("scale", ["desk", "paper"])
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_a_run_takes_two_steps_and_orders(path, scale, encoder, documents, tmp_path):
+    run = read_run(path, [f"scale={scale}", f"model.encoder={encoder}", "model.heads=2"])
+    trainer = Trainer(run, documents, documents, tmp_path / "run")
+    for _ in range(2):
+        trainer.learner.step([shuffle(document, 0) for document in documents[:8]])
+    assert len(trainer.model.order([shuffle(d, 0) for d in documents])) == len(documents)

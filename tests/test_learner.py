@@ -1,0 +1,66 @@
+import pytest
+import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState, GradientState
+
+from bert4so.learner import Learner, parameter_groups
+from bert4so.models import MODELS
+from bert4so.schedule import linear
+from conftest import tiny_run
+
+
+def learned(encoder, folder, puzzles, **train):
+    """What the model says after two steps, and what the steps were."""
+    AcceleratorState._reset_state(reset_partial_state=True)
+    GradientState._reset_state()
+    calm = {"dropout": 0.0, "encoder_dropout": 0.0}
+    run = tiny_run("bert4so", encoder, folder, model=calm, train=train)
+    torch.manual_seed(0)
+    system = MODELS["bert4so"]
+    model = system.build(run.model, system.make_input(run.model, []))
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=run.train.accumulate)
+    learner = Learner(accelerator, model, run.train, steps=10)
+    taken = [learner.step(puzzles) for _ in range(2)]
+    return model.order(puzzles), taken
+
+
+@pytest.mark.parametrize("accumulate", [2, 3, 8])
+def test_a_document_weighs_the_same_in_whatever_share(encoder, tmp_path, puzzles, accumulate):
+    # Seven documents make uneven shares of 2 and 3, and an empty one of 8.
+    whole, taken = learned(encoder, tmp_path, puzzles[:7])
+    parts, taken_apart = learned(encoder, tmp_path, puzzles[:7], accumulate=accumulate)
+    for one, other in zip(whole, parts, strict=True):
+        # Not the scores: the bias that all share has no gradient but noise.
+        assert one.before == pytest.approx(other.before, abs=1e-4)
+    for one, other in zip(taken, taken_apart, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=1e-4)
+        assert one.tokens == other.tokens
+
+
+def test_a_step_reports_the_mean_loss_and_its_padding(encoder, tmp_path, puzzles):
+    _, (first, second) = learned(encoder, tmp_path, puzzles[:7])
+    assert second.loss < first.loss
+    assert first.tokens < first.cells
+    assert second.learning_rate > first.learning_rate
+
+
+def test_the_rate_rises_and_falls_linearly():
+    share = linear(steps=10, warmup=0.2)
+    assert [share(taken) for taken in range(10)] == pytest.approx(
+        [0.5, 1, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]
+    )
+    assert share(10) == 0
+    assert linear(steps=4, warmup=0)(0) == 1
+    assert linear(steps=4, warmup=1)(3) == 1
+
+
+def test_each_part_has_its_rate_and_vectors_are_not_decayed(encoder, tmp_path):
+    rates = {"sentence_encoder": 1.0, "document_encoder": 2.0, "decoder": 3.0}
+    run = tiny_run("bert4so", encoder, tmp_path, train={"learning_rate": rates})
+    system = MODELS["bert4so"]
+    model = system.build(run.model, system.make_input(run.model, []))
+    for group in parameter_groups(model, run.train):
+        for weight in group["params"]:
+            (name,) = [name for name, own in model.named_parameters() if own is weight]
+            assert group["lr"] == rates[name.split(".")[0]]
+            assert (group["weight_decay"] > 0) == (weight.ndim > 1)
