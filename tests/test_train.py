@@ -28,7 +28,7 @@ def corpus(tmp_path, documents):
 def test_a_run_leaves_a_model_that_orders_and_all_that_is_known_of_it(run, corpus, tmp_path):
     folder = tmp_path / "run"
     history = train(run, corpus, folder)
-    measured = write_report(run, corpus, folder, history)
+    measured = write_report(run, corpus, folder, history, "bert4so train tiny.toml")
     assert {path.name for path in folder.iterdir()} >= {
         "model.safetensors", "run.toml", "input", "metrics.json", "predictions.jsonl",
         "truth.jsonl", "history.jsonl", "curves.png", "README.md", "tensorboard",

@@ -1,5 +1,6 @@
 """The command line: one function a command. Results go to stdout, everything else to stderr."""
 
+import shlex
 import sys
 from enum import StrEnum
 from itertools import tee
@@ -105,7 +106,10 @@ def train(
     if folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder}: there is a run here already: name another folder with --out")
     history = learn(run, source, folder)
-    measured = write_report(run, source, folder, history)
+    if history is None:
+        return
+    command = shlex.join(["bert4so", *sys.argv[1:]])
+    measured = write_report(run, source, folder, history, command)
     for split, metrics in measured.items():
         sys.stdout.write(f"{split}: {metrics}\n")
     sys.stdout.write(f"{folder}\n")

@@ -1,5 +1,6 @@
 """TOML on disk, frozen and strictly checked settings in memory; errors written for a person."""
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -121,14 +122,14 @@ def nearest(name: str, names: Sequence[str]) -> str:
 
 def _sentence(cls: type[Settings], error: ErrorDetails, where: str) -> str:
     *tables, key = [str(part) for part in error["loc"]]
-    where = ".".join([where, *tables]) if not tables else f"{where} [{'.'.join(tables)}]"
+    where = f"{where} [{'.'.join(tables)}]" if tables else where
     if error["type"] == "extra_forbidden":
         known = list(_table(cls, tables).model_fields)
         return f'{where}: unknown key "{key}" ({nearest(key, known)})'
     if error["type"] == "missing":
         return f'{where}: no "{key}": it must be given'
     wanted = error["msg"][0].lower() + error["msg"][1:]
-    return f"{where}: {key} = {error['input']!r}: {wanted}{_choices(error)}"
+    return f"{where}: {key} = {error['input']!r}: {wanted}{_meant(error)}"
 
 
 def _table(cls: type[Settings], tables: Sequence[str]) -> type[Settings]:
@@ -139,14 +140,10 @@ def _table(cls: type[Settings], tables: Sequence[str]) -> type[Settings]:
     return cls
 
 
-def _choices(error: ErrorDetails) -> str:
-    if error["type"] != "literal_error" or not isinstance(error["input"], str):
+def _meant(error: ErrorDetails) -> str:
+    """Which of the words that a key may have was probably meant."""
+    if error["type"] != "literal_error":
         return ""
-    choices = [
-        part.strip("'") for part in error["ctx"]["expected"].replace(" or ", ", ").split(", ")
-    ]
-    return (
-        f" ({nearest(error['input'], choices)})"
-        if get_close_matches(error["input"], choices)
-        else ""
-    )
+    words = re.findall(r"'([^']+)'", error["ctx"]["expected"])
+    near = get_close_matches(str(error["input"]), words, n=1)
+    return f' (did you mean "{near[0]}"?)' if near else ""

@@ -17,7 +17,9 @@ from bert4so.metrics import Metrics
 from bert4so.progress import progress_bar
 
 
-def write_report(run: Run, corpus: Path, folder: Path, history: History) -> dict[str, Metrics]:
+def write_report(
+    run: Run, corpus: Path, folder: Path, history: History, command: str
+) -> dict[str, Metrics]:
     """Measure the model that was kept, once, on the test documents; write all of it down."""
     draw(history, folder / "curves.png")
     measured = {"valid": history.best.metrics}
@@ -29,9 +31,9 @@ def write_report(run: Run, corpus: Path, folder: Path, history: History) -> dict
         measured["test"] = measure(solved)
         write_records(folder / "predictions.jsonl", predictions(solved))
         write_records(folder / "truth.jsonl", truths(solved))
-    facts = _facts(run, history, measured)
+    facts = {"command": command, **_facts(run, history, measured)}
     (folder / "metrics.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    (folder / "README.md").write_text(_card(run, facts, measured), encoding="utf-8")
+    (folder / "README.md").write_text(_card(run, folder, facts, measured), encoding="utf-8")
     return measured
 
 
@@ -48,7 +50,7 @@ def _facts(run: Run, history: History, measured: dict[str, Metrics]) -> dict[str
     }
 
 
-def _card(run: Run, facts: dict[str, Any], measured: dict[str, Metrics]) -> str:
+def _card(run: Run, folder: Path, facts: dict[str, Any], measured: dict[str, Metrics]) -> str:
     on = facts["machine"]
     rows = "\n".join(
         f"| {split} | {m.documents} | {m.tau:.4f} | {100 * m.pmr:.2f} | {100 * m.accuracy:.2f} |"
@@ -56,7 +58,7 @@ def _card(run: Run, facts: dict[str, Any], measured: dict[str, Metrics]) -> str:
     )
     return f"""# {run.system} on {Path(run.corpus).name}
 
-Puts sentences in order: `bert4so order text.txt --model {"THIS_FOLDER"}`.
+Puts sentences in order: `bert4so order text.txt --model {folder}`. Made by `{facts["command"]}`.
 
 | split | documents | τ | PMR | accuracy |
 |---|---|---|---|---|

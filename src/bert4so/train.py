@@ -25,8 +25,11 @@ from bert4so.models import MODELS
 from bert4so.progress import progress_bar, say
 
 
-def train(run: Run, corpus: Path, folder: Path) -> History:
-    """Learn from the training documents; leave in the folder what validation finds best."""
+def train(run: Run, corpus: Path, folder: Path) -> History | None:
+    """Learn from the training documents; leave in the folder what validation finds best.
+
+    Of many processes, the first gives the history; the others give None.
+    """
     trainer = Trainer(run, read_split(corpus, "train"), read_split(corpus, "valid"), folder)
     with (
         Recorder(folder if trainer.first else None) as recorder,
@@ -37,7 +40,7 @@ def train(run: Run, corpus: Path, folder: Path) -> History:
                 recorder.step(step)
                 advance(1, f"epoch {epoch}  loss {step.loss:.3f}")
             recorder.validation(trainer.validate(epoch))
-    return trainer.history
+    return trainer.history if trainer.first else None
 
 
 class Trainer:
@@ -61,7 +64,8 @@ class Trainer:
         # The weights start the same in every process; what is dropped out differs.
         torch.manual_seed(run.seed + self.accelerator.process_index)
         self.history = History()
-        folder.mkdir(parents=True, exist_ok=True)
+        if self.first:
+            folder.mkdir(parents=True, exist_ok=True)
 
     def learn(self, epoch: int) -> Iterator[Step]:
         """See every document once, freshly shuffled; tells of each step."""

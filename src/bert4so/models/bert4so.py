@@ -55,7 +55,7 @@ DESK: Values = {
     },
     # A small encoder wants larger steps.
     "train": {
-        "learning_rate": {"sentence_encoder": 2e-4, "document_encoder": 2e-4, "decoder": 1e-3}
+        "learning_rate": {"sentence_encoder": 3e-4, "document_encoder": 3e-4, "decoder": 1e-3}
     },
 }
 
