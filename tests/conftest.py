@@ -63,16 +63,14 @@ def model(run: Run, documents: list[Document]) -> OrderingModel:
 
 
 def tiny_run(system: str, encoder: Path, folder: Path, **changes) -> Run:
-    values = merge(
-        {
-            "model": {"encoder": f'"{encoder}"', "heads": 2, "pooling": '"mean"'},
-            "train": TINY_TRAINING,
-        },
-        changes,
-    )
+    values = merge(tiny_values(encoder), changes)
     path = folder / "tiny.toml"
     path.write_text(f'system = "{system}"\ncorpus = "{folder}"\n')
     return read_run(path, list(assignments(values)))
+
+
+def tiny_values(encoder: Path) -> dict:
+    return {"model": {"encoder": encoder, "heads": 2, "pooling": "mean"}, "train": TINY_TRAINING}
 
 
 def assignments(values: dict, prefix: str = ""):

@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "src" / "bert4so"
 FLOORS = [  # from the ground up; rooms on one floor do not import each other
-    ["errors", "progress", "machine"],
+    ["errors", "progress", "machine", "atomic"],
     ["document", "data.lines", "data.draw"],
     ["metrics", "ranking", "packing", "data.jsonl", "data.text", "data.shuffle", "data.batches"],
     ["data.corpus", "data.source", "data.orders", "history"],
@@ -21,7 +21,7 @@ FLOORS = [  # from the ground up; rooms on one floor do not import each other
     ["inputs"],
     ["sentence_encoders", "document_encoders", "decoders"],
     ["models"],
-    ["run", "learner"],
+    ["run", "learner", "interrupt", "snapshot"],
     ["checkpoint"],
     ["train", "report"],
     ["cli"],

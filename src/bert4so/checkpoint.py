@@ -5,14 +5,14 @@ model.safetensors   the weights
 input/              tokenizer or vocabulary, and the encoder's configuration
 """
 
-import os
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 
+from bert4so.atomic import write_whole
 from bert4so.config import Run, dump_toml
 from bert4so.errors import UserError
 from bert4so.model import OrderingModel
@@ -24,14 +24,12 @@ FORMAT = "1"
 
 
 def save_model(folder: Path, run: Run, model: OrderingModel[Any]) -> None:
-    """Write a model; the weights last, and under their name only when they are whole."""
+    """Write a model; the weights last, so that where they are, all is."""
     (folder / "input").mkdir(parents=True, exist_ok=True)
     model.input.save(folder / "input")
-    (folder / "run.toml").write_text(dump_toml(run), encoding="utf-8")
-    weights = folder / "model.safetensors"
+    write_whole(folder / "run.toml", dump_toml(run).encode())
     tensors = {name: tensor.contiguous().cpu() for name, tensor in model.state_dict().items()}
-    save_file(tensors, weights.with_suffix(".partial"), {"bert4so": FORMAT})
-    os.replace(weights.with_suffix(".partial"), weights)
+    write_whole(folder / "model.safetensors", save(tensors, {"bert4so": FORMAT}))
 
 
 def load_model(folder: Path) -> tuple[Run, OrderingModel[Any]]:

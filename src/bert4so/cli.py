@@ -85,11 +85,18 @@ def train(
         Path | None,
         typer.Option(metavar="RUN", help="The folder to write: runs/CONFIG if not given."),
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was stopped.")
+    ] = False,
+    snapshot_minutes: Annotated[
+        float, typer.Option(min=0, help="How often to put on disk where the run stands.")
+    ] = 5,
 ) -> None:
     """Train a model, and measure it on the test documents.
 
     A corpus is a folder with train.jsonl, valid.jsonl and test.jsonl (or .jsonl.gz), or the name of
-    one under ./data or $BERT4SO_DATA. What is learned goes to a new folder.
+    one under ./data or $BERT4SO_DATA. What is learned goes to a new folder. A run that was stopped,
+    by Ctrl-C or by anything, goes on with --resume as if it had not been.
 
     bert4so train configs/bert4so-neurips.toml --set train.epochs=1
     """
@@ -97,19 +104,26 @@ def train(
     from bert4so.data.corpus import find_corpus
     from bert4so.report import write_report
     from bert4so.run import read_run
+    from bert4so.snapshot import clear_snapshots
     from bert4so.train import train as learn
 
     assignments = [*(set_ or []), *([f"corpus={corpus}"] if corpus else [])]
     run = read_run(config, assignments)
     source = find_corpus(run.corpus)
     folder = out or Path("runs") / config.stem
-    if folder.exists() and any(folder.iterdir()):
-        raise UserError(f"{folder}: there is a run here already: name another folder with --out")
-    history = learn(run, source, folder)
-    if history is None:
-        return
-    command = shlex.join(["bert4so", *sys.argv[1:]])
-    measured = write_report(run, source, folder, history, command)
+    if (folder / "metrics.json").exists():
+        raise UserError(f"{folder}: a finished run: name another folder with --out")
+    if folder.exists() and any(folder.iterdir()) and not resume:
+        raise UserError(f"{folder}: not empty: go on with --resume, or name another with --out")
+    try:
+        history = learn(run, source, folder, resume, snapshot_minutes)
+        if history is None:
+            return
+        command = shlex.join(["bert4so", *sys.argv[1:]])
+        measured = write_report(run, source, folder, history, command)
+        clear_snapshots(folder)
+    except OSError as error:
+        raise UserError(f"{os_message(error)}; mend that and go on with --resume") from None
     for split, metrics in measured.items():
         sys.stdout.write(f"{split}: {metrics}\n")
     sys.stdout.write(f"{folder}\n")
@@ -189,10 +203,15 @@ def need_train_extra() -> None:
         raise UserError("this command needs PyTorch: pip install 'bert4so[train]'") from None
 
 
+def os_message(error: OSError) -> str:
+    """What the system says is wrong, and with what."""
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+
+
 def main() -> None:
     """Run a command. Exits with 2 where the user has something to put right."""
     try:
         app()
     except UserError as error:
         sys.stderr.write(f"bert4so: {error}\n")
-        sys.exit(2)
+        sys.exit(error.exit_code)

@@ -15,10 +15,16 @@ from bert4so.history import History, Step, Validation
 class Recorder:
     """Writes history.jsonl as it happens, and TensorBoard's files where that is installed."""
 
-    def __init__(self, folder: Path | None) -> None:
-        """Where there is no folder, nothing is written: in all processes of many but the first."""
+    def __init__(self, folder: Path | None, history: History) -> None:
+        """Begin with what happened before, and forget what happened after that and was lost.
+
+        Where there is no folder, nothing is written: in all processes of many but the first.
+        """
         self.lines = None if folder is None else (folder / "history.jsonl").open("w")
-        self.board = None if folder is None else _board(folder)
+        self.board = None if folder is None else _board(folder, len(history.steps) + 1)
+        events: list[Step | Validation] = [*history.steps, *history.validations]
+        for event in sorted(events, key=lambda event: event.step):
+            self._write(event)
 
     def __enter__(self) -> Self:
         return self
@@ -50,12 +56,13 @@ class Recorder:
                 self.board.add_scalar(name, value, step)
 
 
-def _board(folder: Path) -> Any:
+def _board(folder: Path, step: int) -> Any:
+    """TensorBoard's writer, where that is installed; what it has of later steps is dropped."""
     if find_spec("tensorboard") is None:
         return None
     from torch.utils.tensorboard import SummaryWriter
 
-    return SummaryWriter(str(folder / "tensorboard"))
+    return SummaryWriter(str(folder / "tensorboard"), purge_step=step)
 
 
 def draw(history: History, path: Path) -> None:

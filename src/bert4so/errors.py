@@ -1,5 +1,13 @@
-"""The one exception whose message is written for the person at the keyboard."""
+"""The exceptions whose messages are written for the person at the keyboard."""
 
 
 class UserError(Exception):
     """Something the user can put right. The command line prints it in one line, no traceback."""
+
+    exit_code = 2
+
+
+class Stopped(UserError):  # noqa: N818 (the user has made no error)
+    """The user asked to stop; what was done is kept."""
+
+    exit_code = 128 + 2  # as a shell says of a program that Ctrl-C has ended

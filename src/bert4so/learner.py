@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import gather_object
+from torch import Tensor
 from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -71,6 +73,48 @@ class Learner:
             raise UserError(f"the loss is {mean}: training has failed; try a lower learning_rate")
         return Taken(mean, rate, int(tokens), int(cells))
 
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Tensors and plain values from which `restore` makes the same learner."""
+        weights = self.accelerator.unwrap_model(self.model).state_dict()
+        tensors = {f"model.{name}": tensor for name, tensor in weights.items()}
+        memory = self.optimizer.state_dict()
+        for weight, kept in memory["state"].items():
+            tensors |= {f"optimizer.{weight}.{name}": tensor for name, tensor in kept.items()}
+        states = gather_object([random_state(self.accelerator.device)])
+        tensors |= {f"random.{process}": state for process, state in enumerate(states)}
+        # A copy of each: safetensors refuses tensors that share memory.
+        tensors = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
+        return tensors, {
+            "groups": [
+                {key: value for key, value in group.items() if key != "params"}
+                for group in memory["param_groups"]
+            ],
+            "schedule": self.schedule.state_dict(),
+            "processes": len(states),
+        }
+
+    def restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
+        """Be what `state` told of."""
+        if facts["processes"] != self.accelerator.num_processes:
+            raise UserError(
+                f"the run was begun with {facts['processes']} processes: "
+                f"it cannot be resumed with {self.accelerator.num_processes}"
+            )
+        model = self.accelerator.unwrap_model(self.model)
+        model.load_state_dict(_under("model", tensors))
+        memory = self.optimizer.state_dict()
+        kept: dict[int, dict[str, Tensor]] = {}
+        for path, tensor in _under("optimizer", tensors).items():
+            weight, name = path.split(".", 1)
+            kept.setdefault(int(weight), {})[name] = tensor
+        groups = [
+            own | known for own, known in zip(memory["param_groups"], facts["groups"], strict=True)
+        ]
+        self.optimizer.load_state_dict({"state": kept, "param_groups": groups})
+        self.schedule.load_state_dict(facts["schedule"])
+        own_state = tensors[f"random.{self.accelerator.process_index}"]
+        set_random_state(self.accelerator.device, own_state)
+
     @property
     def _parts(self) -> int:
         processes: int = self.accelerator.num_processes
@@ -86,6 +130,25 @@ class Learner:
         first = self.accelerator.process_index * self.training.accumulate
         own = shares[first : first + self.training.accumulate]
         return [(share or [puzzles[0]], len(share) * self._parts / len(puzzles)) for share in own]
+
+
+def random_state(device: torch.device) -> Tensor:
+    """The state of the generator that drops out on this device."""
+    return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
+
+
+def set_random_state(device: torch.device, state: Tensor) -> None:
+    """Go on with random numbers from a state."""
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(state, device)
+    else:
+        torch.set_rng_state(state)
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names begin so, by the rest of their names."""
+    start = f"{prefix}."
+    return {n.removeprefix(start): tensor for n, tensor in tensors.items() if n.startswith(start)}
 
 
 def parameter_groups(model: OrderingModel[Any], training: Training) -> list[dict[str, Any]]:

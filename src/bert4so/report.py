@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from bert4so.atomic import write_whole
 from bert4so.checkpoint import load_model
 from bert4so.config import Run, dump_toml
 from bert4so.curves import draw
@@ -32,8 +33,9 @@ def write_report(
         write_records(folder / "predictions.jsonl", predictions(solved))
         write_records(folder / "truth.jsonl", truths(solved))
     facts = {"command": command, **_facts(run, history, measured)}
-    (folder / "metrics.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    (folder / "README.md").write_text(_card(run, folder, facts, measured), encoding="utf-8")
+    write_whole(folder / "README.md", _card(run, folder, facts, measured).encode())
+    # Last: where it is, the run is finished.
+    write_whole(folder / "metrics.json", (json.dumps(facts, indent=1) + "\n").encode())
     return measured
 
 

@@ -9,37 +9,55 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 
+from bert4so.atomic import write_whole
 from bert4so.checkpoint import save_model
-from bert4so.config import Run
+from bert4so.config import Run, dump_toml
 from bert4so.curves import Recorder
 from bert4so.data.batches import epoch_batches
 from bert4so.data.corpus import read_split
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
-from bert4so.errors import UserError
+from bert4so.errors import Stopped, UserError
 from bert4so.evaluate import Solved, measure, solve
 from bert4so.history import History, Step, Validation
+from bert4so.interrupt import Interrupt
 from bert4so.learner import Learner
 from bert4so.model import OrderingModel
 from bert4so.models import MODELS
 from bert4so.progress import progress_bar, say
+from bert4so.snapshot import Snapshot, newest_snapshot, write_snapshot
 
 
-def train(run: Run, corpus: Path, folder: Path) -> History | None:
+def train(
+    run: Run, corpus: Path, folder: Path, resume: bool = False, snapshot_minutes: float = 5
+) -> History | None:
     """Learn from the training documents; leave in the folder what validation finds best.
 
-    Of many processes, the first gives the history; the others give None.
+    Where the run is stopped, by whatever, `resume` goes on from its last snapshot, to the same
+    weights. Of many processes, the first gives the history; the others give None.
     """
     trainer = Trainer(run, read_split(corpus, "train"), read_split(corpus, "valid"), folder)
+    trainer.begin(newest_snapshot(folder) if resume else None)
+    saved = time.monotonic()
     with (
-        Recorder(folder if trainer.first else None) as recorder,
+        Interrupt() as interrupt,
+        Recorder(folder if trainer.first else None, trainer.history) as recorder,
         progress_bar(f"training {run.system}", trainer.steps, trainer.first) as advance,
     ):
+        advance(len(trainer.history.steps))
         for epoch in range(1, run.train.epochs + 1):
             for step in trainer.learn(epoch):
                 recorder.step(step)
                 advance(1, f"epoch {epoch}  loss {step.loss:.3f}")
-            recorder.validation(trainer.validate(epoch))
+                overdue = time.monotonic() - saved >= 60 * snapshot_minutes
+                if trainer.agree(overdue or interrupt.asked):
+                    trainer.snapshot()
+                    saved = time.monotonic()
+                if trainer.agree(interrupt.asked):
+                    raise Stopped(f"stopped; {folder} can be continued with --resume")
+            if len(trainer.history.validations) < epoch:
+                recorder.validation(trainer.validate(epoch))
+                trainer.snapshot()
     return trainer.history if trainer.first else None
 
 
@@ -59,19 +77,32 @@ class Trainer:
         self.model = _start(run, learned)
         self.sizes = _sizes(self.model, learned)
         _sizes(self.model, held_out)
-        self.steps = sum(len(self._batches(e)) for e in range(1, run.train.epochs + 1))
+        self.steps_an_epoch = -(-len(learned) // run.train.batch)
+        self.steps = run.train.epochs * self.steps_an_epoch
         self.learner = Learner(self.accelerator, self.model, run.train, self.steps)
         # The weights start the same in every process; what is dropped out differs.
         torch.manual_seed(run.seed + self.accelerator.process_index)
         self.history = History()
+
+    def begin(self, snapshot: Snapshot | None) -> None:
+        """Make the folder ready, and go to where the snapshot was taken."""
+        if snapshot is not None:
+            _check_same(snapshot.run, self.run.model_dump(), self.folder)
+            self.learner.restore(snapshot.tensors, snapshot.learner)
+            self.history = snapshot.history
         if self.first:
-            folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(self.folder / "run.toml", dump_toml(self.run).encode())
 
     def learn(self, epoch: int) -> Iterator[Step]:
-        """See every document once, freshly shuffled; tells of each step."""
+        """See every document once, freshly shuffled; tells of each step.
+
+        What the history has of the epoch is passed over.
+        """
+        seen = len(self.history.steps) - (epoch - 1) * self.steps_an_epoch
         before = self.history.steps[-1].seconds if self.history.steps else 0.0
         began = time.perf_counter()
-        for chosen in self._batches(epoch):
+        for chosen in self._batches(epoch)[max(seen, 0) :]:
             taken = self.learner.step(self._puzzles(chosen, epoch))
             step = Step(
                 step=len(self.history.steps) + 1,
@@ -96,6 +127,21 @@ class Trainer:
         if self.first and self.history.best is validation:
             save_model(self.folder, self.run, self.model)
         return validation
+
+    def agree(self, wanted: bool) -> bool:
+        """Whether any of the processes wants it: all must do the same."""
+        if wanted:
+            self.accelerator.set_trigger()
+        agreed: bool = self.accelerator.check_trigger()
+        return agreed
+
+    def snapshot(self) -> None:
+        """Put on disk where the run stands."""
+        tensors, facts = self.learner.state()
+        if self.first:
+            write_snapshot(
+                self.folder, Snapshot(self.run.model_dump(), self.history, facts, tensors)
+            )
 
     def _batches(self, epoch: int) -> list[list[int]]:
         ids = [document.id for document in self.learned]
@@ -129,3 +175,11 @@ def _sizes(model: OrderingModel[Any], documents: Sequence[Document]) -> list[int
         except UserError as error:
             raise UserError(f'document "{document.id}": {error}') from None
     return sizes
+
+
+def _check_same(begun: dict[str, Any], asked: dict[str, Any], folder: Path) -> None:
+    """Refuse to go on with a run by another configuration."""
+    for key in begun.keys() | asked.keys():
+        if begun.get(key) != asked.get(key):
+            was, now = begun.get(key), asked.get(key)
+            raise UserError(f"{folder} was begun with {key} = {was}: it cannot go on with {now}")

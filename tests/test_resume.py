@@ -1,0 +1,152 @@
+"""A run that is stopped, however, ends with the weights of one that was not."""
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bert4so.data.jsonl import write_records
+from bert4so.document import Document
+from conftest import assignments, tiny_values
+
+EPOCHS = 3
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory, documents, encoder):
+    """A folder with a corpus and a configuration, whose run takes some seconds."""
+    folder = tmp_path_factory.mktemp("resume")
+    many = [Document(f"{d.id}-{k}", d.sentences) for d in documents for k in range(4)]
+    for split, some in (("train", many), ("valid", documents), ("test", documents)):
+        write_records(
+            folder / f"{split}.jsonl", ({"id": d.id, "sentences": d.sentences} for d in some)
+        )
+    (folder / "tiny.toml").write_text('system = "bert4so"\ncorpus = "."\n')
+    return folder
+
+
+@pytest.fixture(scope="module")
+def command(encoder):
+    """`bert4so train` of the tiny run, one thread, a snapshot after every step."""
+    values = assignments(tiny_values(encoder))
+    sets = [part for change in values for part in ("--set", change)]
+    return [
+        *[sys.executable, "-m", "bert4so", "train", "tiny.toml", *sets],
+        *["--set", f"train.epochs={EPOCHS}", "--snapshot-minutes", "0", "--resume", "--out"],
+    ]
+
+
+ENV = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(place, command):
+    """The weights and the history of a run that nothing happened to."""
+    subprocess.run([*command, "whole"], cwd=place, env=ENV, check=True, capture_output=True)
+    return what_is_left(place / "whole")
+
+
+def what_is_left(folder: Path) -> tuple[bytes, list[dict]]:
+    events = [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+    for event in events:
+        event.pop("seconds", None)
+    return (folder / "model.safetensors").read_bytes(), events
+
+
+def start(command, out, cwd, **how):
+    return subprocess.Popen(
+        [*command, out], cwd=cwd, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, **how,
+    )  # fmt: skip
+
+
+def wait_for(process, seen, patience=60):
+    """Until something is to be seen, or the process has ended."""
+    end = time.monotonic() + patience
+    while not seen() and process.poll() is None:
+        assert time.monotonic() < end, "nothing was seen"
+
+
+def snapshots_reach(folder, steps):
+    return any(int(path.stem) >= steps for path in folder.glob("snapshots/*.safetensors"))
+
+
+def test_a_run_killed_again_and_again_ends_as_if_it_had_not_been(place, command, undisturbed):
+    rng = random.Random(0)
+    killed = 0
+    for _ in range(40):
+        process = start(command, "killed", place)
+        goal = 6 * killed + rng.randint(1, 6)  # further each time, so that it comes to an end
+        wait_for(process, partial(snapshots_reach, place / "killed", goal))
+        time.sleep(rng.random() * 0.05)
+        process.kill()
+        process.communicate()
+        if process.returncode == 0:
+            break
+        killed += process.returncode == -signal.SIGKILL
+    assert killed >= 8
+    assert what_is_left(place / "killed") == undisturbed
+    assert not (place / "killed" / "snapshots").exists()
+
+
+def test_a_run_killed_while_it_writes_a_snapshot_goes_on_from_the_one_before(
+    place, command, undisturbed
+):
+    shelf = place / "torn" / "snapshots"
+    for _ in range(3):
+        process = start(command, "torn", place)
+        wait_for(process, lambda: any(shelf.glob("*.partial")))
+        process.send_signal(signal.SIGSTOP)
+        torn = list(shelf.glob("*.partial"))
+        process.kill()
+        process.communicate()
+        if torn:
+            break
+    assert torn, "no snapshot was caught being written"
+    subprocess.run([*command, "torn"], cwd=place, env=ENV, check=True, capture_output=True)
+    assert what_is_left(place / "torn") == undisturbed
+
+
+def test_ctrl_c_stops_at_a_snapshot_with_one_line(place, command, undisturbed):
+    process = start(command, "stopped", place)
+    wait_for(process, lambda: any((place / "stopped" / "snapshots").glob("*.safetensors")))
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "bert4so: stopped; stopped can be continued with --resume"
+    assert "Traceback" not in err
+    subprocess.run([*command, "stopped"], cwd=place, env=ENV, check=True, capture_output=True)
+    assert what_is_left(place / "stopped") == undisturbed
+
+
+def test_a_disk_that_is_full_ends_in_one_line(place, command, undisturbed):
+    def few_bytes():
+        # No file may grow larger: as on a full disk, the write fails.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+
+    process = start(command, "full", place, preexec_fn=few_bytes)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert "Traceback" not in err
+    last = err.splitlines()[-1]
+    assert last.startswith("bert4so: full/")
+    assert last.endswith("; mend that and go on with --resume")
+    subprocess.run([*command, "full"], cwd=place, env=ENV, check=True, capture_output=True)
+    assert what_is_left(place / "full") == undisturbed
+
+
+def test_a_folder_that_cannot_be_written_ends_in_one_line(place, command):
+    (place / "closed").write_text("a file, where the folder should be")
+    process = start(command, "closed/run", place)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert err.startswith("bert4so: closed/run: Not a directory")
+    assert err.count("\n") == 1
