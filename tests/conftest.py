@@ -1,6 +1,8 @@
 """Documents small enough to read, an encoder small enough to learn them, and every system on it."""
 
+import io
 import os
+import sys
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test may reach for the hub
 
@@ -9,6 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from bert4so.checkpoint import save_model
+from bert4so.cli import main
 from bert4so.config import Run, merge
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
@@ -79,3 +83,28 @@ def assignments(values: dict, prefix: str = ""):
             yield from assignments(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}={value}"
+
+
+@pytest.fixture
+def bert4so(monkeypatch, capsys):
+    """Runs a command; gives its exit code, what it printed, and what it said."""
+
+    def command(*args, stdin=""):
+        monkeypatch.setattr(sys, "argv", ["bert4so", *map(str, args)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code or 0
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return command
+
+
+@pytest.fixture
+def trained(run, model, tmp_path):
+    """The folder of a model."""
+    save_model(tmp_path / "run", run, model)
+    return tmp_path / "run"

@@ -1,40 +1,12 @@
 """The command line as a person meets it."""
 
-import io
 import json
 import subprocess
 import sys
 
 import pytest
 
-from bert4so.checkpoint import save_model
-from bert4so.cli import main
 from bert4so.data.jsonl import write_records
-
-
-@pytest.fixture
-def bert4so(monkeypatch, capsys):
-    """Runs a command; gives its exit code, what it printed, and what it said."""
-
-    def command(*args, stdin=""):
-        monkeypatch.setattr(sys, "argv", ["bert4so", *map(str, args)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return command
-
-
-@pytest.fixture
-def trained(run, model, tmp_path):
-    """The folder of a model."""
-    save_model(tmp_path / "run", run, model)
-    return tmp_path / "run"
 
 
 @pytest.fixture
@@ -174,6 +146,15 @@ def test_a_real_process_in_a_pipe(trained):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(done.stdout.splitlines()) == ["eat bread", "sleep"]
+
+
+def test_a_closed_pipe_is_no_traceback(trained, tmp_path):
+    path = tmp_path / "many.jsonl"
+    path.write_text('{"sentences": ["sleep", "eat bread"]}\n' * 3000)
+    command = f"{sys.executable} -m bert4so order {path} --model {trained} | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 1
 
 
 @pytest.mark.parametrize("command", ["order", "train", "evaluate", "score"])

@@ -19,7 +19,7 @@ def test_what_is_no_order_is_refused(order):
 def test_a_document_needs_sentences():
     with pytest.raises(UserError, match="at least one"):
         Document("empty", ())
-    with pytest.raises(UserError, match="sentence 1 is 3, not a string"):
+    with pytest.raises(UserError, match="sentence 1 is 3: wanted a string"):
         Document("number", ("a", 3))
 
 

@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "bert4so"
 FLOORS = [  # from the ground up; rooms on one floor do not import each other
     ["errors", "progress", "machine", "atomic"],
-    ["document", "data.lines", "data.draw"],
+    ["document", "data.lines", "data.draw", "data.bad"],
     ["metrics", "ranking", "packing", "data.jsonl", "data.text", "data.shuffle", "data.batches"],
     ["data.corpus", "data.source", "data.orders", "history"],
     ["orderer"],
@@ -24,6 +24,7 @@ FLOORS = [  # from the ground up; rooms on one floor do not import each other
     ["run", "learner", "interrupt", "snapshot"],
     ["checkpoint"],
     ["train", "report"],
+    ["doctor"],
     ["cli"],
     ["__main__"],
 ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors.torch import load_file, save
 
 from bert4so.atomic import write_whole
 from bert4so.config import Run, dump_toml
@@ -37,25 +37,43 @@ def load_model(folder: Path) -> tuple[Run, OrderingModel[Any]]:
     weights = folder / "model.safetensors"
     if not weights.is_file() or not (folder / "run.toml").is_file():
         raise UserError(f"{folder}: no model here: wanted a folder that `bert4so train` wrote")
+    _check_form(weights)
     run = read_run(folder / "run.toml")
     system = MODELS[run.system]
-    tensors = _read(weights)
-    model = system.build(run.model, system.load_input(folder / "input"))
-    own = model.state_dict()
-    for name in own.keys() | tensors.keys():
-        found, wanted = (t[name].shape if name in t else None for t in (tensors, own))
-        if found != wanted:
-            raise UserError(f"{weights}: {name} is {found}, but run.toml describes {wanted}")
-    model.load_state_dict(tensors)
+    try:
+        # First without memory: what is described may be larger than what is there.
+        with torch.device("meta"):
+            described = system.build(run.model, system.load_input(folder / "input"))
+        _check_shapes(weights, described.state_dict())
+        model = system.build(run.model, system.load_input(folder / "input"))
+    except (KeyError, TypeError, ValueError, OSError) as error:
+        raise UserError(f"{folder / 'input'}: not what `bert4so train` wrote: {error}") from None
+    model.load_state_dict(load_file(weights))
     return run, model.eval()
 
 
-def _read(weights: Path) -> dict[str, torch.Tensor]:
+def _check_form(weights: Path) -> None:
+    """Refuse what is not a whole file of the form that this version reads."""
     try:
         with safe_open(weights, framework="pt") as file:
             form = (file.metadata() or {}).get("bert4so")
-            if form != FORMAT:
-                raise UserError(f"{weights}: form {form}: this version reads form {FORMAT}")
-            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise UserError(f"{weights}: not a whole weights file: {error}") from None
+    if form is None:
+        raise UserError(f"{weights}: not weights of bert4so: wanted what `bert4so train` wrote")
+    if form != FORMAT:
+        raise UserError(
+            f"{weights}: of form {form}, but this version reads form {FORMAT}: "
+            "pip install --upgrade bert4so"
+        )
+
+
+def _check_shapes(weights: Path, described: dict[str, torch.Tensor]) -> None:
+    """Refuse weights that are not those of the model described; nothing of them is loaded."""
+    with safe_open(weights, framework="pt") as file:
+        found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    wanted = {name: tuple(tensor.shape) for name, tensor in described.items()}
+    for name in sorted(found.keys() | wanted.keys()):
+        if found.get(name) != wanted.get(name):
+            has, asked = found.get(name, "not there"), wanted.get(name, "nothing")
+            raise UserError(f"{weights}: {name} is {has}, but run.toml describes {asked}")

@@ -1,27 +1,34 @@
 """The command line: one function a command. Results go to stdout, everything else to stderr."""
 
+import io
 import shlex
 import sys
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from importlib import metadata
 from itertools import tee
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from bert4so.data.bad import OnBad, Skipping, stop
 from bert4so.data.jsonl import Record, dumped
-from bert4so.document import Ordering
+from bert4so.document import Ordering, Puzzle
 from bert4so.errors import UserError
+from bert4so.orderer import Backend, Orderer
+from bert4so.progress import STDERR
 
 app = typer.Typer(
     name="bert4so",
-    help="Put sentences in order.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Leave out what cannot be used, and say how much it was.")
+]
 Model = Annotated[
     Path, typer.Option("--model", metavar="RUN", help="A folder that `bert4so train` wrote.")
 ]
@@ -37,6 +44,25 @@ class Format(StrEnum):
     jsonl = "jsonl"
 
 
+@app.callback()
+def everywhere(
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")
+    ] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version, and end.", is_eager=True)
+    ] = False,
+) -> None:
+    """Put sentences in order.
+
+    bert4so order story.txt --model runs/demo
+    """
+    if version:
+        sys.stdout.write(f"bert4so {metadata.version('bert4so')}\n")
+        raise typer.Exit
+    STDERR.quiet = quiet
+
+
 @app.command()
 def order(
     model: Model,
@@ -47,6 +73,7 @@ def order(
         Format | None,
         typer.Option(help="How to write the answer; as the input is written if not given."),
     ] = None,
+    skip_bad: SkipBad = False,
 ) -> None:
     """Put the sentences of each document in order.
 
@@ -57,18 +84,20 @@ def order(
     bert4so order story.txt --model runs/demo
     """
     from bert4so.data.source import read_source
-    from bert4so.orderer import Orderer
 
-    is_jsonl, records = read_source(file)
+    on_bad = Skipping() if skip_bad else stop
+    is_jsonl, records = read_source(file, on_bad)
     as_jsonl = format == Format.jsonl if format else is_jsonl
     orderer = Orderer.from_pretrained(model)
-    given, waiting = tee(records)
+    given, waiting = tee(fitting(orderer, records, on_bad))
     orderings = orderer.order_all((record["sentences"] for record in waiting), progress=True)
     for number, (record, ordering) in enumerate(zip(given, orderings, strict=True)):
         if as_jsonl:
             sys.stdout.write(dumped(answered(record, ordering)))
         else:
             sys.stdout.write("\n" * (number > 0) + "\n".join(ordering.sentences) + "\n")
+    if isinstance(on_bad, Skipping):
+        on_bad.summary()
 
 
 @app.command()
@@ -139,6 +168,7 @@ def evaluate(
         typer.Option(metavar="DIR", help="Write predictions.jsonl and truth.jsonl there."),
     ] = None,
     count_single: CountSingle = False,
+    skip_bad: SkipBad = False,
 ) -> None:
     """Measure a model on documents whose order is known.
 
@@ -150,17 +180,20 @@ def evaluate(
     from bert4so.data.corpus import find_corpus, read_split
     from bert4so.data.jsonl import write_records
     from bert4so.evaluate import measure, predictions, solve, truths
-    from bert4so.orderer import Orderer
     from bert4so.progress import progress_bar
 
-    documents = read_split(find_corpus(corpus), split)
+    on_bad = Skipping() if skip_bad else stop
+    documents = read_split(find_corpus(corpus), split, on_bad)
     backend = Orderer.from_pretrained(run).backend
+    documents = [d for d in documents if fits(backend, Puzzle(d.sentences), d.id, on_bad)]
     with progress_bar("ordering", len(documents)) as advance:
         solved = solve(backend, documents, advance)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         write_records(out / "predictions.jsonl", predictions(solved))
         write_records(out / "truth.jsonl", truths(solved))
+    if isinstance(on_bad, Skipping):
+        on_bad.summary()
     sys.stdout.write(f"{measure(solved, count_single)}\n")
 
 
@@ -182,6 +215,37 @@ def score(
     from bert4so.metrics import average
 
     sys.stdout.write(f"{average(read_pairs(predicted, true), count_single)}\n")
+
+
+@app.command()
+def doctor() -> None:
+    """Say what is installed and what was found: versions, cores, extras, encoders, corpora.
+
+    bert4so doctor
+    """
+    from bert4so.doctor import findings
+
+    for name, finding in findings():
+        sys.stdout.write(f"{name:12}{finding}\n")
+
+
+def fitting(
+    orderer: Orderer, records: Iterable[tuple[str, Record]], on_bad: OnBad
+) -> Iterator[Record]:
+    """The records that the model can order."""
+    for where, record in records:
+        if fits(orderer.backend, Puzzle(tuple(record["sentences"])), where, on_bad):
+            yield record
+
+
+def fits(backend: Backend, puzzle: Puzzle, where: str, on_bad: OnBad) -> bool:
+    """Whether the backend can order the puzzle; what it cannot is bad."""
+    try:
+        backend.check(puzzle)
+    except UserError as error:
+        on_bad(UserError(f"{where}: {error}"))
+        return False
+    return True
 
 
 def answered(record: Record, ordering: Ordering) -> Record:
@@ -210,6 +274,9 @@ def os_message(error: OSError) -> str:
 
 def main() -> None:
     """Run a command. Exits with 2 where the user has something to put right."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Half of a surrogate pair, which JSON can hold, goes out as it came in: as an escape.
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         app()
     except UserError as error:

@@ -102,9 +102,11 @@ def check_order(order: object, n: int) -> None:
 
 
 def check_sentences(sentences: Sequence[object]) -> None:
-    """Refuse what is not one or more strings."""
+    """Refuse what is not one or more strings with something in them."""
     if not sentences:
         raise UserError("no sentences: a document needs at least one")
     for i, sentence in enumerate(sentences):
         if not isinstance(sentence, str):
-            raise UserError(f"sentence {i} is {sentence!r}, not a string")
+            raise UserError(f"sentence {i} is {sentence!r}: wanted a string")
+        if not sentence or sentence.isspace():
+            raise UserError(f"sentence {i} is {sentence!r}: wanted some text")

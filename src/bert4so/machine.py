@@ -9,14 +9,15 @@ from pathlib import Path
 def machine() -> dict[str, str | int]:
     """The processor, its cores, and the versions that matter."""
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count() or 1,
         "python": platform.python_version(),
         **{name: version(name) for name in ("bert4so", "torch", "transformers")},
     }
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The name of the processor, as far as the system tells."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

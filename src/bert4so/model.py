@@ -112,6 +112,10 @@ class OrderingModel(nn.Module, Generic[B]):
         """The loss of a batch: all that training calls, so DistributedDataParallel can wrap it."""
         return self.decoder.loss(self.encode(batch), batch)
 
+    def check(self, puzzle: Puzzle) -> None:
+        """Raise `UserError` for a puzzle that no batch can hold."""
+        self.input.size(puzzle)
+
     @torch.inference_mode()
     def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
         """One ordering a puzzle, in the order of the puzzles."""

@@ -19,6 +19,9 @@ class Backend(Protocol):
     def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
         """One ordering a puzzle. Puzzles come without their answers."""
 
+    def check(self, puzzle: Puzzle) -> None:
+        """Raise `UserError` for a puzzle that cannot be ordered."""
+
 
 class Orderer:
     """Puts sentences in order.
@@ -47,6 +50,10 @@ class Orderer:
     def order(self, sentences: Sequence[str]) -> Ordering:
         """The order in which to read some sentences."""
         return next(self.order_all([sentences]))
+
+    def check(self, sentences: Sequence[str]) -> None:
+        """Raise `UserError` for sentences that cannot be ordered."""
+        self.backend.check(_puzzle(sentences))
 
     def order_all(
         self, documents: Iterable[Sequence[str]], progress: bool = False

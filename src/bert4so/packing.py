@@ -70,7 +70,9 @@ class Packer:
 
     def pieces(self, sentences: Sequence[str]) -> list[list[int]]:
         """The word pieces of each sentence; a sentence that has none is one unknown word."""
-        encoded = self.tokenizer.encode_batch_fast(list(sentences), add_special_tokens=False)
+        # JSON can hold half of a surrogate pair, which is no text: to the tokenizer it is a "?".
+        texts = [sentence.encode(errors="replace").decode() for sentence in sentences]
+        encoded = self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         return [encoding.ids or [self.layout.unknown] for encoding in encoded]
 
     def pack(self, sentences: Sequence[str]) -> Row:
@@ -98,8 +100,12 @@ class Packer:
     @classmethod
     def load(cls, folder: Path) -> "Packer":
         """What `save` wrote."""
-        layout = Layout(**json.loads((folder / "layout.json").read_text()))
-        return cls(Tokenizer.from_file(str(folder / "tokenizer.json")), layout)
+        layout = Layout(**json.loads((folder / "layout.json").read_text(encoding="utf-8")))
+        try:
+            tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        except Exception as error:  # tokenizers has no exception of its own
+            raise UserError(f"{folder / 'tokenizer.json'}: not a tokenizer: {error}") from None
+        return cls(tokenizer, layout)
 
 
 def kept_lengths(lengths: Sequence[int], positions: int) -> list[int]:

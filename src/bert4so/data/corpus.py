@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from bert4so.data.bad import OnBad, stop
 from bert4so.data.jsonl import read_documents
 from bert4so.document import Document
 from bert4so.errors import UserError
@@ -30,9 +31,9 @@ def split_path(folder: Path, split: str) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def read_split(folder: Path, split: str) -> list[Document]:
+def read_split(folder: Path, split: str, on_bad: OnBad = stop) -> list[Document]:
     """The documents of a split."""
     path = split_path(folder, split)
     if path is None:
         raise UserError(f"{folder}: no {split}.jsonl or {split}.jsonl.gz in it")
-    return read_documents(path)
+    return read_documents(path, on_bad)

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bert4so.atomic import write_whole
+from bert4so.data.bad import OnBad, stop
 from bert4so.data.lines import read_lines
 from bert4so.document import Document, check_sentences
 from bert4so.errors import UserError
@@ -12,30 +14,40 @@ from bert4so.errors import UserError
 Record = dict[str, Any]
 
 
-def read_documents(path: Path) -> list[Document]:
+def read_documents(path: Path, on_bad: OnBad = stop) -> list[Document]:
     """The documents of a corpus file: {"id": ..., "sentences": [...]} a line."""
     documents = []
-    for where, record in parse_records(read_lines(path), str(path)):
-        sentences = sentences_of(record, where)
-        documents.append(Document(id_of(record, where), sentences))
+    for where, record in parse_records(read_lines(path), str(path), on_bad):
+        try:
+            documents.append(Document(id_of(record, where), sentences_of(record, where)))
+        except UserError as error:
+            on_bad(error)
     if not documents:
-        raise UserError(f"{path}: empty: wanted a document a line")
+        raise UserError(f"{path}: no documents: wanted one a line")
     return documents
 
 
-def parse_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, Record]]:
+def parse_records(
+    lines: Iterable[str], name: str, on_bad: OnBad = stop
+) -> Iterator[tuple[str, Record]]:
     """The objects of some lines, each with where it stands: the file's name and the line."""
     for number, line in enumerate(lines, start=1):
-        where = f"{name}:{number}"
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise UserError(f"{where}: not JSON: {error}") from None
-        if not isinstance(record, dict):
-            raise UserError(f"{where}: {line.strip()[:40]}: wanted an object, {{...}}")
-        yield where, record
+            yield f"{name}:{number}", _record(line)
+        except UserError as error:
+            on_bad(UserError(f"{name}:{number}: {error}"))
+
+
+def _record(line: str) -> Record:
+    try:
+        record = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise UserError(f"not JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise UserError(f"{line.strip()[:40]}: wanted an object, {{...}}")
+    return record
 
 
 def id_of(record: Record, where: str) -> str:
@@ -58,10 +70,8 @@ def sentences_of(record: Record, where: str) -> tuple[str, ...]:
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
-    """Write a record a line."""
-    with path.open("w", encoding="utf-8") as file:
-        for record in records:
-            file.write(dumped(record))
+    """Write a record a line; the file is there when it is whole."""
+    write_whole(path, "".join(map(dumped, records)).encode(errors="backslashreplace"))
 
 
 def dumped(record: Record) -> str:

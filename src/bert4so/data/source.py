@@ -4,14 +4,15 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+from bert4so.data.bad import OnBad, stop
 from bert4so.data.jsonl import Record, parse_records, sentences_of
 from bert4so.data.lines import read_lines
 from bert4so.data.text import parse_text
 from bert4so.errors import UserError
 
 
-def read_source(path: Path) -> tuple[bool, Iterator[Record]]:
-    """Whether the file is JSONL, and its records, each with its "sentences".
+def read_source(path: Path, on_bad: OnBad = stop) -> tuple[bool, Iterator[tuple[str, Record]]]:
+    """Whether the file is JSONL, and its records with their "sentences", each with where it stands.
 
     It is JSONL where its name says so, or where its first line begins with {.
     """
@@ -25,11 +26,16 @@ def read_source(path: Path) -> tuple[bool, Iterator[Record]]:
         raise UserError(f"{path}: empty: wanted sentences")
     whole = chain(head, lines)
     if ".jsonl" in path.suffixes or head[-1].lstrip().startswith("{"):
-        return True, _checked(whole, path)
-    return False, ({"sentences": list(sentences)} for sentences in parse_text(whole))
+        return True, _checked(whole, path, on_bad)
+    documents = parse_text(whole)
+    return False, ((f"{path}:{line}", {"sentences": list(found)}) for line, found in documents)
 
 
-def _checked(lines: Iterator[str], path: Path) -> Iterator[Record]:
-    for where, record in parse_records(lines, str(path)):
-        sentences_of(record, where)
-        yield record
+def _checked(lines: Iterator[str], path: Path, on_bad: OnBad) -> Iterator[tuple[str, Record]]:
+    for where, record in parse_records(lines, str(path), on_bad):
+        try:
+            sentences_of(record, where)
+        except UserError as error:
+            on_bad(error)
+        else:
+            yield where, record

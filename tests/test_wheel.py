@@ -1,0 +1,69 @@
+"""The package as it is handed out, in an environment that has nothing else."""
+
+import json
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """An environment with the wheel and what it declares, and no torch."""
+    place = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", place, ROOT]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = place.glob("*.whl")
+    venv.create(place / "env", with_pip=True)
+    install = ["-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt", wheel]
+    subprocess.run([place / "env/bin/python", *install], check=True, capture_output=True)
+    return place / "env" / "bin"
+
+
+def run(*command, **how):
+    return subprocess.run(command, capture_output=True, text=True, **how)
+
+
+def test_it_is_small_and_has_no_torch(bare):
+    code = "import bert4so, sys; print('torch' in sys.modules)"
+    assert run(bare / "python", "-c", code).stdout == "False\n"
+    assert run(bare / "python", "-c", "import torch").returncode == 1
+
+
+def test_its_types_are_known(bare):
+    code = "from importlib.resources import files; print((files('bert4so') / 'py.typed').is_file())"
+    assert run(bare / "python", "-c", code).stdout == "True\n"
+
+
+@pytest.mark.parametrize("args", [[], ["order"], ["train"], ["evaluate"], ["score"], ["doctor"]])
+def test_every_help_is_shown(bare, args):
+    done = run(bare / "bert4so", *args, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "bert4so" in done.stdout
+
+
+def test_score_needs_no_torch(bare, tmp_path):
+    (tmp_path / "orders.jsonl").write_text(json.dumps({"id": "a", "order": [1, 0]}))
+    done = run(bare / "bert4so", "score", "orders.jsonl", "orders.jsonl", cwd=tmp_path)
+    assert done.stdout == "tau 1.0000  pmr 100.00  accuracy 100.00  documents 1\n"
+
+
+def test_the_doctor_needs_no_torch(bare):
+    done = run(bare / "bert4so", "doctor")
+    assert done.returncode == 0
+    assert "pip install 'bert4so[train]'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "args", [["train", "x.toml"], ["evaluate", "run", "corpus"], ["order", "x", "--model", "run"]]
+)
+def test_what_needs_an_extra_says_which(bare, tmp_path, args):
+    (tmp_path / "x").write_text("a\nb\n")
+    done = run(bare / "bert4so", *args, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "pip install 'bert4so[train]'" in done.stderr
