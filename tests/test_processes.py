@@ -30,13 +30,18 @@ def curves(tmp_path_factory, documents, encoder):
     sets = [part for change in values for part in ("--set", change)]
     launchers = {
         "one": [],
-        "two": ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0"],
+        "two": ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"],
     }
     found = {}
     for name, launcher in launchers.items():
         command = [sys.executable, *launcher, "-m", "bert4so", "train", "tiny.toml", *sets]
         done = subprocess.run(
-            [*command, "--out", name], cwd=place, env=ENV, capture_output=True, text=True
+            [*command, "--out", name],
+            cwd=place,
+            env=ENV,
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         assert done.returncode == 0, done.stderr
         lines = (place / name / "history.jsonl").read_text().splitlines()

@@ -1,6 +1,7 @@
 """What happened in a training run, step by step."""
 
 from dataclasses import dataclass, field
+from statistics import median
 
 from bert4so.metrics import Metrics
 
@@ -51,8 +52,13 @@ class History:
 
     @property
     def tokens_per_second(self) -> float:
-        """Tokens learned from in a second; padding and validation do not count."""
-        return sum(step.tokens for step in self.steps) / self.steps[-1].seconds
+        """Tokens learned from in a second, padding left out: the median over the steps.
+
+        The median, since other work on the machine slows some steps and not others.
+        """
+        began = [0.0, *(step.seconds for step in self.steps)]
+        rates = (s.tokens / (s.seconds - b) for s, b in zip(self.steps, began, strict=False))
+        return median(rates)
 
     @property
     def padding(self) -> float:

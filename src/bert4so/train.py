@@ -69,6 +69,8 @@ class Trainer:
     ) -> None:
         self.run, self.learned, self.held_out, self.folder = run, learned, held_out, folder
         self.accelerator = Accelerator(
+            # Not asked to use the CPU, accelerate lets each process of many there train by itself.
+            cpu=not torch.accelerator.is_available(),
             mixed_precision="bf16" if run.train.precision == "bf16" else "no",
             gradient_accumulation_steps=run.train.accumulate,
         )
