@@ -22,6 +22,8 @@ def test_the_highest_score_is_read_first():
 def test_equal_scores_stay_as_the_puzzle_has_them():
     assert ranked(np.zeros(5)).order == [0, 1, 2, 3, 4]
     assert ranked(np.array([1.0, 2.0, 1.0, 2.0])).order == [1, 3, 0, 2]
+    # Many, since sorts that are not stable are so for few.
+    assert ranked(np.arange(100) % 2).order == [*range(1, 100, 2), *range(0, 100, 2)]
 
 
 def test_confidence_is_the_probability_of_the_order():

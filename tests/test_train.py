@@ -81,6 +81,13 @@ def test_a_document_that_cannot_fit_is_named_before_training(run, documents, tmp
     assert not (tmp_path / "run").exists()
 
 
+def test_a_run_goes_on_only_with_its_own_configuration(run, corpus, tmp_path):
+    train(run, corpus, tmp_path / "run")
+    other = run.model_copy(update={"train": run.train.model_copy(update={"batch": 8})})
+    with pytest.raises(UserError, match=r"begun with train\.batch = 4: it cannot go on with 8"):
+        train(other, corpus, tmp_path / "run", resume=True)
+
+
 def test_heads_must_divide_the_width(encoder, documents, tmp_path):
     run = tiny_run("bert4so", encoder, tmp_path, model={"heads": 5})
     with pytest.raises(UserError, match="heads = 5: wanted a divisor of the encoder's 32"):

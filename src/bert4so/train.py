@@ -181,7 +181,17 @@ def _sizes(model: OrderingModel[Any], documents: Sequence[Document]) -> list[int
 
 def _check_same(begun: dict[str, Any], asked: dict[str, Any], folder: Path) -> None:
     """Refuse to go on with a run by another configuration."""
-    for key in begun.keys() | asked.keys():
-        if begun.get(key) != asked.get(key):
-            was, now = begun.get(key), asked.get(key)
-            raise UserError(f"{folder} was begun with {key} = {was}: it cannot go on with {now}")
+    before, now = dict(_leaves(begun)), dict(_leaves(asked))
+    for key in sorted(before.keys() | now.keys()):
+        if before.get(key) != now.get(key):
+            was = f"{key} = {before.get(key)!r}"
+            raise UserError(f"{folder} was begun with {was}: it cannot go on with {now.get(key)!r}")
+
+
+def _leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a tree, each by its dotted name."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

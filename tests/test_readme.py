@@ -1,0 +1,81 @@
+"""What the README says is what was measured, what there is, and what works."""
+
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from bert4so.data.jsonl import write_records
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import tables  # noqa: E402
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(
+    r"^(?:    |\$ )((?:cat \S+ \| )?bert4so .+?)(?: +#.*)?$", README, re.MULTILINE
+)
+SNIPPETS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def test_the_tables_are_those_of_the_results():
+    assert tables.BLOCK.search(README)
+    assert tables.filled(README) == README, "run: python benchmarks/tables.py"
+
+
+def test_every_file_it_names_is_there():
+    names = re.findall(r"\]\(([^)#:]+)\)|`((?:configs|data|examples|benchmarks)/[^` *]+)`", README)
+    paths = [one or other for one, other in names]
+    assert paths
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+@pytest.fixture
+def somewhere(trained, documents, tmp_path, monkeypatch):
+    """A folder with what the README's reader would have by then, the model a tiny one."""
+    place = tmp_path / "somewhere"
+    shutil.copytree(trained, place / "runs" / "demo")
+    shutil.copytree(ROOT / "configs", place / "configs")
+    shutil.copytree(ROOT / "examples", place / "examples")
+    corpus = place / "path" / "to" / "corpus"
+    corpus.mkdir(parents=True)
+    records = [{"id": d.id, "sentences": d.sentences} for d in documents]
+    for split in ("train", "valid", "test"):
+        write_records(corpus / f"{split}.jsonl", records)
+    write_records(place / "stories.jsonl", records)
+    (place / "story.txt").write_text("they sleep\nthey wake up\n")
+    monkeypatch.chdir(place)
+    return place
+
+
+def test_every_command_works(bert4so, somewhere, encoder):
+    assert len(COMMANDS) > 6
+    for line in COMMANDS:
+        shown, _, command = line.rpartition(" | ")
+        stdin = Path(shown.split()[1]).read_text() if shown else ""
+        args = shlex.split(command)[1:]
+        if args[0] == "train":
+            args += ["--set", f"model.encoder={encoder}", "--set", "model.heads=2"]
+        code, out, err = bert4so(*args, stdin=stdin)
+        assert code == 0, f"{line}: {err}"
+        assert out
+        if args[0] == "train":  # what the next commands read
+            for name in ("predictions.jsonl", "truth.jsonl"):
+                shutil.copy(somewhere / "runs" / "bert4so-neurips" / name, somewhere)
+
+
+def test_every_snippet_works(somewhere):
+    assert SNIPPETS
+    for snippet in SNIPPETS:
+        exec(snippet, {"documents": [["b", "a"], ["c"]]})
+
+
+def test_the_example_is_what_is_shown(somewhere):
+    shuffled = (somewhere / "examples" / "shuffled.txt").read_text().splitlines()
+    before, after = re.search(r"shuffled\.txt\n(.*?)\n\n\$ .*?\n(.*?)\n```", README, re.S).groups()
+    assert before.splitlines() == shuffled
+    assert sorted(after.splitlines()) == sorted(shuffled)
