@@ -83,7 +83,7 @@ def test_it_learns_twenty_documents(run, model):
         ("alone",),
         ("one", "two"),
         ("ζ ω", "\U0001f600", "مرحبا"),
-        ("", " ", "\x07"),
+        ("\x00", "\x07", "..."),
         ("same", "same", "same"),
     ],
 )
