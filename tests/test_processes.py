@@ -41,7 +41,7 @@ def curves(tmp_path_factory, documents, encoder):
             env=ENV,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
         )
         assert done.returncode == 0, done.stderr
         lines = (place / name / "history.jsonl").read_text().splitlines()

@@ -10,6 +10,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -21,9 +22,17 @@ EPOCHS = 3
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory, documents, encoder):
-    """A folder with a corpus and a configuration, whose run takes some seconds."""
-    folder = tmp_path_factory.mktemp("resume")
+def place(documents):
+    """A folder with a corpus and a configuration, whose run takes some seconds.
+
+    In memory, where there is such a place: every step syncs a snapshot, and disks may be slow.
+    """
+    memory = Path("/dev/shm")
+    with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        yield filled(Path(folder), documents)
+
+
+def filled(folder, documents):
     many = [Document(f"{d.id}-{k}", d.sentences) for d in documents for k in range(4)]
     for split, some in (("train", many), ("valid", documents), ("test", documents)):
         write_records(
@@ -68,7 +77,7 @@ def start(command, out, cwd, **how):
     )  # fmt: skip
 
 
-def wait_for(process, seen, patience=60):
+def wait_for(process, seen, patience=300):
     """Until something is to be seen, or the process has ended."""
     end = time.monotonic() + patience
     while not seen() and process.poll() is None:
@@ -119,7 +128,7 @@ def test_ctrl_c_stops_at_a_snapshot_with_one_line(place, command, undisturbed):
     process = start(command, "stopped", place)
     wait_for(process, lambda: any((place / "stopped" / "snapshots").glob("*.safetensors")))
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "bert4so: stopped; stopped can be continued with --resume"
     assert "Traceback" not in err
@@ -133,7 +142,7 @@ def test_a_disk_that_is_full_ends_in_one_line(place, command, undisturbed):
         resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 
     process = start(command, "full", place, preexec_fn=few_bytes)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (2, "")
     assert "Traceback" not in err
     last = err.splitlines()[-1]
@@ -146,7 +155,7 @@ def test_a_disk_that_is_full_ends_in_one_line(place, command, undisturbed):
 def test_a_folder_that_cannot_be_written_ends_in_one_line(place, command):
     (place / "closed").write_text("a file, where the folder should be")
     process = start(command, "closed/run", place)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (2, "")
     assert err.startswith("bert4so: closed/run: Not a directory")
     assert err.count("\n") == 1
