@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -162,3 +163,11 @@ def test_help_teaches_by_an_example(bert4so, command):
     code, out, _ = bert4so(command, "--help")
     assert code == 0
     assert f"bert4so {command} " in out.split("Usage")[1].split("\n", 1)[1]
+
+
+def test_a_corpus_may_have_a_number_for_a_name(bert4so, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("run.toml").write_text('system = "bert4so"\ncorpus = "none"\n')
+    Path("2020").mkdir()
+    code, _, err = bert4so("train", "run.toml", "--corpus", "2020")
+    assert (code, err) == (2, "bert4so: 2020: no train.jsonl or train.jsonl.gz in it\n")

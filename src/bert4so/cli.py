@@ -1,6 +1,7 @@
 """The command line: one function a command. Results go to stdout, everything else to stderr."""
 
 import io
+import json
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
@@ -136,7 +137,7 @@ def train(
     from bert4so.snapshot import clear_snapshots
     from bert4so.train import train as learn
 
-    assignments = [*(set_ or []), *([f"corpus={corpus}"] if corpus else [])]
+    assignments = [*(set_ or []), *([f"corpus={json.dumps(corpus)}"] if corpus else [])]
     run = read_run(config, assignments)
     source = find_corpus(run.corpus)
     folder = out or Path("runs") / config.stem

@@ -51,10 +51,6 @@ class Orderer:
         """The order in which to read some sentences."""
         return next(self.order_all([sentences]))
 
-    def check(self, sentences: Sequence[str]) -> None:
-        """Raise `UserError` for sentences that cannot be ordered."""
-        self.backend.check(_puzzle(sentences))
-
     def order_all(
         self, documents: Iterable[Sequence[str]], progress: bool = False
     ) -> Iterator[Ordering]:
