@@ -14,6 +14,7 @@ import torch
 from bert4so.checkpoint import save_model
 from bert4so.cli import main
 from bert4so.config import Run, merge
+from bert4so.data.corpus import Splits
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.model import OrderingModel
@@ -45,6 +46,12 @@ def documents() -> list[Document]:
         Document(f"day-{i}", tuple(f"{step} on day {i}" for step in steps[: 1 + i % 5]))
         for i in range(20)
     ]
+
+
+@pytest.fixture(scope="session")
+def splits(documents: list[Document]) -> Splits:
+    """The documents as all three parts of a corpus: what is learned can be seen in the test."""
+    return Splits(documents, documents, documents)
 
 
 @pytest.fixture(scope="session")

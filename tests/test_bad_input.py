@@ -5,6 +5,9 @@ import json
 
 import pytest
 
+from bert4so.config import merge
+from conftest import assignments, tiny_values
+
 GOOD = json.dumps({"id": "a", "sentences": ["eat bread", "sleep"], "order": [1, 0]})
 BAD = {
     "missing": (None, ": No such file or directory"),
@@ -108,6 +111,22 @@ def test_skip_bad_goes_on_and_counts(bert4so, trained, tmp_path):
     code, out, err = bert4so("evaluate", trained, tmp_path, "--skip-bad")
     assert (code, err.splitlines()[-1]) == (0, "skipped 5 in all")
     assert "documents 3" in out
+
+
+def test_training_skips_what_is_bad_in_any_split(bert4so, encoder, documents, tmp_path):
+    too_long = json.dumps({"id": "long", "sentences": ["bread " * 9] * 20})
+    good = [json.dumps({"id": d.id, "sentences": d.sentences}) for d in documents]
+    for split in ("train", "valid", "test"):
+        (tmp_path / f"{split}.jsonl").write_text("\n".join(["{", *good, "[]", too_long]))
+    (tmp_path / "tiny.toml").write_text(f'system = "bert4so"\ncorpus = "{tmp_path}"\n')
+    sets = assignments(merge(tiny_values(encoder), {"train": {"epochs": 1}}))
+    args = ["train", tmp_path / "tiny.toml", "--out", tmp_path / "run"]
+    args += [part for change in sets for part in ("--set", change)]
+    says(bert4so(*args), tmp_path / "train.jsonl", ":1: not JSON")
+    code, out, err = bert4so(*args, "--skip-bad")
+    assert code == 0, err
+    assert err.splitlines()[-1] == "skipped 9 in all"
+    assert out.count("documents 16") == 2
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "layout.json", "config.json"])

@@ -18,9 +18,9 @@ def test_a_configuration_says_how_to_run_it(path):
 
 @pytest.mark.parametrize("scale", ["desk", "paper"])
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_a_run_takes_two_steps_and_orders(path, scale, encoder, documents, tmp_path):
+def test_a_run_takes_two_steps_and_orders(path, scale, encoder, splits, documents, tmp_path):
     run = read_run(path, [f"scale={scale}", f"model.encoder={encoder}", "model.heads=2"])
-    trainer = Trainer(run, documents, documents, tmp_path / "run")
+    trainer = Trainer(run, splits, tmp_path / "run")
     for _ in range(2):
         trainer.learner.step([shuffle(document, 0) for document in documents[:8]])
     assert len(trainer.model.order([shuffle(d, 0) for d in documents])) == len(documents)

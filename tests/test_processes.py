@@ -14,39 +14,52 @@ TOLERANCE = 1e-3
 """Of the loss, relative: sums over processes are rounded differently, and Adam magnifies it."""
 
 
+ALONE = ["-m", "bert4so"]
+LAUNCHERS = {
+    "torchrun": ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", *ALONE],
+    # --multi_gpu is how accelerate starts several processes; here none of them finds a GPU.
+    "accelerate": [
+        *["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"],
+        *["--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", *ALONE],
+    ],
+}
+
+
 @pytest.fixture(scope="module")
-def curves(tmp_path_factory, documents, encoder):
-    """The events of the same run by one process and by two, dropout off."""
-    place = tmp_path_factory.mktemp("processes")
+def place(tmp_path_factory, documents):
+    """A folder with a corpus and a configuration."""
+    folder = tmp_path_factory.mktemp("processes")
     for split in ("train", "valid", "test"):
         # 19 documents in batches of 4: the last has 3, which two processes cannot share evenly.
         some = documents[:19] if split == "train" else documents
         write_records(
-            place / f"{split}.jsonl", ({"id": d.id, "sentences": d.sentences} for d in some)
+            folder / f"{split}.jsonl", ({"id": d.id, "sentences": d.sentences} for d in some)
         )
-    (place / "tiny.toml").write_text('system = "bert4so"\ncorpus = "."\n')
+    (folder / "tiny.toml").write_text('system = "bert4so"\ncorpus = "."\n')
+    return folder
+
+
+@pytest.fixture(scope="module")
+def curves(place, encoder):
+    """The events of the same run by one process and by two, dropout off."""
     calm = {"dropout": 0.0, "encoder_dropout": 0.0}
     values = [*assignments(tiny_values(encoder)), *assignments({"model": calm})]
     sets = [part for change in values for part in ("--set", change)]
-    launchers = {
-        "one": [],
-        "two": ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"],
-    }
     found = {}
-    for name, launcher in launchers.items():
-        command = [sys.executable, *launcher, "-m", "bert4so", "train", "tiny.toml", *sets]
-        done = subprocess.run(
-            [*command, "--out", name],
-            cwd=place,
-            env=ENV,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert done.returncode == 0, done.stderr
+    for name, launcher in (("one", ALONE), ("two", LAUNCHERS["torchrun"])):
+        out = run(place, *launcher, "train", "tiny.toml", *sets, "--out", name)
         lines = (place / name / "history.jsonl").read_text().splitlines()
-        found[name] = [json.loads(line) for line in lines], done.stdout
+        found[name] = [json.loads(line) for line in lines], out
     return found
+
+
+def run(place, *args):
+    """What a Python command prints."""
+    done = subprocess.run(
+        [sys.executable, *args], cwd=place, env=ENV, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_two_processes_have_the_loss_curve_of_one(curves):
@@ -73,3 +86,20 @@ def test_every_document_is_validated_once(curves):
                 assert event["metrics"]["documents"] == 16
                 assert event["metrics"]["left_out"] == 4
         assert out.count("documents 16") == 2  # validation and test, printed by one process
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_evaluation_shared_by_two_is_that_of_one(place, curves, launcher):
+    alone = run(place, *ALONE, "evaluate", "one", ".", "--out", "alone")
+    both = run(place, *LAUNCHERS[launcher], "evaluate", "one", ".", "--out", launcher)
+    assert alone == both  # printed once, of as many documents
+    truths = [(place / name / "truth.jsonl").read_text() for name in ("alone", launcher)]
+    assert truths[0] == truths[1]  # every document once, in the order of the corpus
+    orders = [
+        [
+            json.loads(line)["order"]
+            for line in (place / name / "predictions.jsonl").read_text().splitlines()
+        ]
+        for name in ("alone", launcher)
+    ]
+    assert orders[0] == orders[1]

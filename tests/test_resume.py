@@ -1,5 +1,6 @@
 """A run that is stopped, however, ends with the weights of one that was not."""
 
+import ctypes
 import json
 import os
 import random
@@ -150,6 +151,29 @@ def test_a_disk_that_is_full_ends_in_one_line(place, command, undisturbed):
     assert last.endswith("; mend that and go on with --resume")
     subprocess.run([*command, "full"], cwd=place, env=ENV, check=True, capture_output=True)
     assert what_is_left(place / "full") == undisturbed
+
+
+def obey_permissions():
+    """Give up root's right to write what is read-only (CAP_DAC_OVERRIDE), where this is root."""
+    if os.getuid() == 0:
+        drop_capability, dac_override = 24, 1
+        assert ctypes.CDLL(None).prctl(drop_capability, dac_override, 0, 0, 0) == 0
+
+
+def test_a_folder_that_turns_read_only_ends_in_one_line(place, command, undisturbed):
+    shelf = place / "read-only" / "snapshots"
+    process = start(command, "read-only", place, preexec_fn=obey_permissions)
+    wait_for(process, partial(snapshots_reach, shelf.parent, 5))
+    shelf.chmod(0o555)
+    out, err = process.communicate(timeout=300)
+    shelf.chmod(0o755)
+    assert (process.returncode, out) == (2, "")
+    assert "Traceback" not in err
+    last = err.splitlines()[-1]
+    assert last.startswith("bert4so: read-only/snapshots/")
+    assert last.endswith(": Permission denied; mend that and go on with --resume")
+    subprocess.run([*command, "read-only"], cwd=place, env=ENV, check=True, capture_output=True)
+    assert what_is_left(place / "read-only") == undisturbed
 
 
 def test_a_folder_that_cannot_be_written_ends_in_one_line(place, command):

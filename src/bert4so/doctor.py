@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from bert4so.data.corpus import shelves
 from bert4so.machine import processor
 
 EXTRAS = {
@@ -24,10 +25,9 @@ def findings() -> Iterator[tuple[str, str]]:
         hint = f"missing {', '.join(missing)}: pip install 'bert4so[{extra}]'"
         yield f"[{extra}]", hint if missing else ", ".join(map(_versioned, packages))
     yield "encoder", _encoder()
-    for shelf in (Path("data"), Path(os.environ.get("BERT4SO_DATA", ""))):
-        if shelf != Path():
-            yield "corpora", f"{shelf}: {', '.join(_corpora(shelf)) or 'none'}"
-    if "BERT4SO_DATA" not in os.environ:
+    for shelf in shelves():
+        yield "corpora", f"{shelf}: {', '.join(_corpora(shelf)) or 'none'}"
+    if not os.environ.get("BERT4SO_DATA"):
         yield "corpora", "$BERT4SO_DATA is not set"
 
 

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from bert4so.data.bad import OnBad
 from bert4so.data.jsonl import Record
 from bert4so.data.shuffle import EVALUATION_SEED, shuffle
 from bert4so.document import Document, Order, Ordering, Puzzle
+from bert4so.errors import UserError
 from bert4so.metrics import Metrics, average, interchange
 from bert4so.orderer import Backend
 
@@ -27,6 +29,16 @@ class Solved:
         true = self.puzzle.order
         assert true is not None, "evaluation makes its puzzles of documents"
         return interchange(self.ordering.order, true, self.puzzle.sentences), true
+
+
+def fits(backend: Backend, puzzle: Puzzle, where: str, on_bad: OnBad) -> bool:
+    """Whether the backend can order the puzzle; one that it cannot is bad."""
+    try:
+        backend.check(puzzle)
+    except UserError as error:
+        on_bad(UserError(f"{where}: {error}"))
+        return False
+    return True
 
 
 def solve(

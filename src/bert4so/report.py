@@ -1,6 +1,7 @@
 """What a finished run leaves beside its model: metrics, predictions, curves, a model card."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,34 +10,51 @@ from bert4so.atomic import write_whole
 from bert4so.checkpoint import load_model
 from bert4so.config import Run, dump_toml
 from bert4so.curves import draw
-from bert4so.data.corpus import read_split, split_path
 from bert4so.data.jsonl import write_records
-from bert4so.evaluate import measure, predictions, solve, truths
+from bert4so.document import Document
+from bert4so.evaluate import Solved, measure, predictions, truths
 from bert4so.history import History
 from bert4so.machine import machine
 from bert4so.metrics import Metrics
+from bert4so.processes import processes, solve_together
 from bert4so.progress import progress_bar
 
 
 def write_report(
-    run: Run, corpus: Path, folder: Path, history: History, command: str
+    run: Run, test: Sequence[Document], folder: Path, history: History, command: str
 ) -> dict[str, Metrics]:
-    """Measure the model that was kept, once, on the test documents; write all of it down."""
-    draw(history, folder / "curves.png")
-    measured = {"valid": history.best.metrics}
-    if split_path(corpus, "test") is not None:
-        documents = read_split(corpus, "test")
+    """Measure the model that was kept, once, on the test documents; write all of it down.
+
+    Many processes measure together, and the first writes.
+    """
+    processes().wait_for_everyone()  # until the first has put the model in place
+    measured, solved = {"valid": history.best.metrics}, list[Solved]()
+    if test:
         _, model = load_model(folder)
-        with progress_bar("testing", len(documents)) as advance:
-            solved = solve(model, documents, advance)
+        with progress_bar("testing", len(test), processes().is_main_process) as advance:
+            solved = solve_together(model, test, advance)
         measured["test"] = measure(solved)
+    if processes().is_main_process:
+        _write(run, folder, history, command, measured, solved)
+    return measured
+
+
+def _write(
+    run: Run,
+    folder: Path,
+    history: History,
+    command: str,
+    measured: dict[str, Metrics],
+    solved: Sequence[Solved],
+) -> None:
+    draw(history, folder / "curves.png")
+    if solved:
         write_records(folder / "predictions.jsonl", predictions(solved))
         write_records(folder / "truth.jsonl", truths(solved))
     facts = {"command": command, **_facts(run, history, measured)}
     write_whole(folder / "README.md", _card(run, folder, facts, measured).encode())
     # Last: where it is, the run is finished.
     write_whole(folder / "metrics.json", (json.dumps(facts, indent=1) + "\n").encode())
-    return measured
 
 
 def _facts(run: Run, history: History, measured: dict[str, Metrics]) -> dict[str, Any]:

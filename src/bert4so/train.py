@@ -7,45 +7,64 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import gather_object
 
 from bert4so.atomic import write_whole
 from bert4so.checkpoint import save_model
 from bert4so.config import Run, dump_toml
 from bert4so.curves import Recorder
+from bert4so.data.bad import OnBad, stop
 from bert4so.data.batches import epoch_batches
-from bert4so.data.corpus import read_split
+from bert4so.data.corpus import Splits
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.errors import Stopped, UserError
-from bert4so.evaluate import Solved, measure, solve
+from bert4so.evaluate import fits, measure
 from bert4so.history import History, Step, Validation
 from bert4so.interrupt import Interrupt
 from bert4so.learner import Learner
+from bert4so.metrics import Metrics
 from bert4so.model import OrderingModel
 from bert4so.models import MODELS
+from bert4so.processes import on_cpu, solve_together
 from bert4so.progress import progress_bar, say
-from bert4so.snapshot import Snapshot, newest_snapshot, write_snapshot
+from bert4so.report import write_report
+from bert4so.snapshot import Snapshot, clear_snapshots, newest_snapshot, write_snapshot
 
 
 def train(
-    run: Run, corpus: Path, folder: Path, resume: bool = False, snapshot_minutes: float = 5
-) -> History | None:
+    run: Run,
+    splits: Splits,
+    folder: Path,
+    command: str,
+    resume: bool = False,
+    snapshot_minutes: float = 5,
+    on_bad: OnBad = stop,
+) -> dict[str, Metrics]:
     """Learn from the training documents; leave in the folder what validation finds best.
 
     Where the run is stopped, by whatever, `resume` goes on from its last snapshot, to the same
-    weights. Of many processes, the first gives the history; the others give None.
+    weights. `command` is what the report says that it was made by.
     """
-    trainer = Trainer(run, read_split(corpus, "train"), read_split(corpus, "valid"), folder)
+    trainer = Trainer(run, splits, folder, on_bad)
     trainer.begin(newest_snapshot(folder) if resume else None)
+    _learn(trainer, snapshot_minutes)
+    measured = write_report(run, trainer.splits.test, folder, trainer.history, command)
+    if trainer.first:
+        clear_snapshots(folder)
+    return measured
+
+
+def _learn(trainer: "Trainer", snapshot_minutes: float) -> None:
+    """Take all steps that are left, with a snapshot now and then."""
+    epochs, folder = trainer.run.train.epochs, trainer.folder
     saved = time.monotonic()
     with (
         Interrupt() as interrupt,
         Recorder(folder if trainer.first else None, trainer.history) as recorder,
-        progress_bar(f"training {run.system}", trainer.steps, trainer.first) as advance,
+        progress_bar(f"training {trainer.run.system}", trainer.steps, trainer.first) as advance,
     ):
         advance(len(trainer.history.steps))
-        for epoch in range(1, run.train.epochs + 1):
+        for epoch in range(1, epochs + 1):
             for step in trainer.learn(epoch):
                 recorder.step(step)
                 advance(1, f"epoch {epoch}  loss {step.loss:.3f}")
@@ -58,28 +77,24 @@ def train(
             if len(trainer.history.validations) < epoch:
                 recorder.validation(trainer.validate(epoch))
                 trainer.snapshot()
-    return trainer.history if trainer.first else None
 
 
 class Trainer:
     """A run under way. In each of many processes there is one, and the first writes the folder."""
 
-    def __init__(
-        self, run: Run, learned: Sequence[Document], held_out: Sequence[Document], folder: Path
-    ) -> None:
-        self.run, self.learned, self.held_out, self.folder = run, learned, held_out, folder
+    def __init__(self, run: Run, splits: Splits, folder: Path, on_bad: OnBad = stop) -> None:
+        self.run, self.folder = run, folder
         self.accelerator = Accelerator(
-            # Not asked to use the CPU, accelerate lets each process of many there train by itself.
-            cpu=not torch.accelerator.is_available(),
+            cpu=on_cpu(),
             mixed_precision="bf16" if run.train.precision == "bf16" else "no",
             gradient_accumulation_steps=run.train.accumulate,
         )
         self.first = self.accelerator.is_main_process
         torch.manual_seed(run.seed)
-        self.model = _start(run, learned)
-        self.sizes = _sizes(self.model, learned)
-        _sizes(self.model, held_out)
-        self.steps_an_epoch = -(-len(learned) // run.train.batch)
+        self.model = _start(run, splits.train)
+        self.splits = _fitting(self.model, splits, on_bad)
+        self.sizes = [self.model.input.size(Puzzle(d.sentences)) for d in self.splits.train]
+        self.steps_an_epoch = -(-len(self.splits.train) // run.train.batch)
         self.steps = run.train.epochs * self.steps_an_epoch
         self.learner = Learner(self.accelerator, self.model, run.train, self.steps)
         # The weights start the same in every process; what is dropped out differs.
@@ -120,7 +135,7 @@ class Trainer:
 
     def validate(self, epoch: int) -> Validation:
         """Measure the model, and keep it where it is the best so far."""
-        metrics = measure(self._solve_together())
+        metrics = measure(solve_together(self.model, self.splits.valid))
         validation = Validation(len(self.history.steps), epoch, metrics)
         self.history.validations.append(validation)
         if self.first:
@@ -146,18 +161,11 @@ class Trainer:
             )
 
     def _batches(self, epoch: int) -> list[list[int]]:
-        ids = [document.id for document in self.learned]
+        ids = [document.id for document in self.splits.train]
         return epoch_batches(ids, self.sizes, self.run.train.batch, self.run.seed, epoch)
 
     def _puzzles(self, chosen: Sequence[int], epoch: int) -> list[Puzzle]:
-        return [shuffle(self.learned[i], f"{self.run.seed}/{epoch}") for i in chosen]
-
-    def _solve_together(self) -> list[Solved]:
-        """The validation documents, each solved by one of the processes."""
-        accelerator = self.accelerator
-        own = self.held_out[accelerator.process_index :: accelerator.num_processes]
-        solved: list[Solved] = gather_object(solve(self.model, own))
-        return solved
+        return [shuffle(self.splits.train[i], f"{self.run.seed}/{epoch}") for i in chosen]
 
 
 def _start(run: Run, documents: Sequence[Document]) -> OrderingModel[Any]:
@@ -168,15 +176,17 @@ def _start(run: Run, documents: Sequence[Document]) -> OrderingModel[Any]:
     return model
 
 
-def _sizes(model: OrderingModel[Any], documents: Sequence[Document]) -> list[int]:
-    """The size of each document; an error names the one that does not fit."""
-    sizes = []
-    for document in documents:
-        try:
-            sizes.append(model.input.size(Puzzle(document.sentences)))
-        except UserError as error:
-            raise UserError(f'document "{document.id}": {error}') from None
-    return sizes
+def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits:
+    """The documents that the model can order; of the others, the one that does not fit is named.
+
+    Looked for before anything is learned: it would be late to find one in the last test.
+    """
+    return Splits(
+        *(
+            [d for d in documents if fits(model, Puzzle(d.sentences), f'document "{d.id}"', on_bad)]
+            for documents in (splits.train, splits.valid, splits.test)
+        )
+    )
 
 
 def _check_same(begun: dict[str, Any], asked: dict[str, Any], folder: Path) -> None:

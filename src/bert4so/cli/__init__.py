@@ -1,0 +1,56 @@
+"""The command line. Results go to stdout, everything else to stderr."""
+
+import io
+import sys
+from importlib import metadata
+from typing import Annotated
+
+import typer
+
+from bert4so.cli.doctor import doctor
+from bert4so.cli.evaluate import evaluate
+from bert4so.cli.order import order
+from bert4so.cli.score import score
+from bert4so.cli.train import train
+from bert4so.errors import UserError
+from bert4so.progress import STDERR
+
+app = typer.Typer(
+    name="bert4so",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in (order, train, evaluate, score, doctor):  # as a person comes to need them
+    app.command()(command)
+
+
+@app.callback()
+def everywhere(
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")
+    ] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version, and end.", is_eager=True)
+    ] = False,
+) -> None:
+    """Put sentences in order.
+
+    bert4so order story.txt --model runs/demo
+    """
+    if version:
+        sys.stdout.write(f"bert4so {metadata.version('bert4so')}\n")
+        raise typer.Exit
+    STDERR.quiet = quiet
+
+
+def main() -> None:
+    """Run a command. Exits with 2 where the user has something to put right."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Half of a surrogate pair, which JSON can hold, goes out as it came in: as an escape.
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        app()
+    except UserError as error:
+        sys.stderr.write(f"bert4so: {error}\n")
+        sys.exit(error.exit_code)

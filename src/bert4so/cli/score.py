@@ -1,0 +1,27 @@
+"""`bert4so score`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bert4so.cli.options import CountSingle
+from bert4so.data.orders import read_pairs
+from bert4so.metrics import average
+
+
+def score(
+    predicted: Annotated[Path, typer.Argument(metavar="PREDICTED.jsonl", show_default=False)],
+    true: Annotated[Path, typer.Argument(metavar="TRUE.jsonl", show_default=False)],
+    count_single: CountSingle = False,
+) -> None:
+    """Score predicted orders against true ones, whatever system made them.
+
+    Both files have {"id": ..., "order": [...]} a line, and the same ids. Where the true file also
+    has the sentences as they were shown, identical ones are interchangeable. `bert4so evaluate
+    --out DIR` writes both files.
+
+    bert4so score predictions.jsonl truth.jsonl
+    """
+    sys.stdout.write(f"{average(read_pairs(predicted, true), count_single)}\n")

@@ -1,0 +1,84 @@
+"""`bert4so train`."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bert4so.cli.options import SkipBad, bad_ones, need_train_extra
+from bert4so.data.bad import Skipping
+from bert4so.data.corpus import find_corpus, read_splits
+from bert4so.errors import UserError
+from bert4so.progress import STDERR
+
+
+def train(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", show_default=False)],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a value, as train.epochs=1."),
+    ] = None,
+    corpus: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Another corpus than the configuration's.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="The folder to write: runs/CONFIG if not given."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was stopped.")
+    ] = False,
+    snapshot_minutes: Annotated[
+        float, typer.Option(min=0, help="How often to put on disk where the run stands.")
+    ] = 5,
+    skip_bad: SkipBad = False,
+) -> None:
+    """Train a model, and measure it on the test documents.
+
+    A corpus is a folder with train.jsonl, valid.jsonl and test.jsonl (or .jsonl.gz), or the name of
+    one under ./data or $BERT4SO_DATA. What is learned goes to a new folder. A run that was stopped,
+    by Ctrl-C or by anything, goes on with --resume as if it had not been.
+
+    bert4so train configs/bert4so-neurips.toml --set train.epochs=1
+    """
+    need_train_extra()
+    from bert4so.processes import processes
+    from bert4so.run import read_run
+    from bert4so.train import train as learn
+
+    assignments = [*(set_ or []), *([f"corpus={json.dumps(corpus)}"] if corpus else [])]
+    run = read_run(config, assignments)
+    source = find_corpus(run.corpus)
+    folder = out or Path("runs") / config.stem
+    first = processes().is_main_process
+    STDERR.quiet |= not first
+    _check_folder(folder, resume)
+    on_bad = bad_ones(skip_bad)
+    command = shlex.join(["bert4so", *sys.argv[1:]])
+    try:
+        splits = read_splits(source, on_bad)
+        measured = learn(run, splits, folder, command, resume, snapshot_minutes, on_bad)
+    except OSError as error:
+        raise UserError(f"{os_message(error)}; mend that and go on with --resume") from None
+    if isinstance(on_bad, Skipping):
+        on_bad.summary()
+    if first:
+        for split, metrics in measured.items():
+            sys.stdout.write(f"{split}: {metrics}\n")
+        sys.stdout.write(f"{folder}\n")
+
+
+def _check_folder(folder: Path, resume: bool) -> None:
+    """Refuse a folder that holds something else than this run."""
+    if (folder / "metrics.json").exists():
+        raise UserError(f"{folder}: a finished run: name another folder with --out")
+    if folder.exists() and any(folder.iterdir()) and not resume:
+        raise UserError(f"{folder}: not empty: go on with --resume, or name another with --out")
+
+
+def os_message(error: OSError) -> str:
+    """What the system says is wrong, and with what."""
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
