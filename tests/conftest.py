@@ -31,6 +31,11 @@ TINY_TRAINING = {
 }
 """Numbers that let a tiny model learn in a second."""
 
+TINY_MODEL: dict[str, dict] = {
+    "bert4so": {"heads": 2, "pooling": "mean"},
+}
+"""What each system needs changed to be tiny, on an encoder 32 wide."""
+
 
 @pytest.fixture(scope="session")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -74,14 +79,17 @@ def model(run: Run, documents: list[Document]) -> OrderingModel:
 
 
 def tiny_run(system: str, encoder: Path, folder: Path, **changes) -> Run:
-    values = merge(tiny_values(encoder), changes)
+    values = merge(tiny_values(encoder, system), changes)
     path = folder / "tiny.toml"
     path.write_text(f'system = "{system}"\ncorpus = "{folder}"\n')
     return read_run(path, list(assignments(values)))
 
 
-def tiny_values(encoder: Path) -> dict:
-    return {"model": {"encoder": encoder, "heads": 2, "pooling": "mean"}, "train": TINY_TRAINING}
+def tiny_values(encoder: Path, system: str = "bert4so") -> dict:
+    model = dict(TINY_MODEL.get(system, {}))
+    if "encoder" in MODELS[system].Config.model_fields:
+        model["encoder"] = encoder
+    return {"model": model, "train": TINY_TRAINING}
 
 
 def assignments(values: dict, prefix: str = ""):

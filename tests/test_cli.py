@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bert4so.config import merge
 from bert4so.data.jsonl import write_records
+from conftest import assignments, tiny_values
 
 
 @pytest.fixture
@@ -63,8 +65,8 @@ def test_either_form_can_be_asked_for(bert4so, trained):
 
 def test_train_evaluate_score_order(bert4so, run, corpus, encoder, tmp_path):
     config, folder = tmp_path / "tiny.toml", tmp_path / "learned"
-    tiny = ["model.heads=2", "model.pooling=mean", f"model.encoder={encoder}", "train.epochs=1"]
-    sets = [part for change in tiny for part in ("--set", change)]
+    tiny = merge(tiny_values(encoder, run.system), {"train": {"epochs": 1}})
+    sets = [part for change in assignments(tiny) for part in ("--set", change)]
     code, out, err = bert4so("train", config, *sets, "--corpus", corpus, "--out", folder)
     assert code == 0, err
     valid, test, printed = out.splitlines()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bert4so.cli import app
 from bert4so.data.jsonl import write_records
 
 ROOT = Path(__file__).parent.parent
@@ -19,6 +20,13 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(
     r"^(?:    |\$ )((?:cat \S+ \| )?bert4so .+?)(?: +#.*)?$", README, re.MULTILINE
 )
+EXAMPLES = [
+    line.strip()
+    for command in app.registered_commands
+    for line in command.callback.__doc__.splitlines()
+    if line.strip().startswith("bert4so ")
+]
+"""What each --help ends with."""
 SNIPPETS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
@@ -41,11 +49,11 @@ def somewhere(trained, documents, tmp_path, monkeypatch):
     shutil.copytree(trained, place / "runs" / "demo")
     shutil.copytree(ROOT / "configs", place / "configs")
     shutil.copytree(ROOT / "examples", place / "examples")
-    corpus = place / "path" / "to" / "corpus"
-    corpus.mkdir(parents=True)
     records = [{"id": d.id, "sentences": d.sentences} for d in documents]
-    for split in ("train", "valid", "test"):
-        write_records(corpus / f"{split}.jsonl", records)
+    for corpus in ("path/to/corpus", "data/sample", "data/neurips"):
+        (place / corpus).mkdir(parents=True)
+        for split in ("train", "valid", "test"):
+            write_records(place / corpus / f"{split}.jsonl", records)
     write_records(place / "stories.jsonl", records)
     (place / "story.txt").write_text("they sleep\nthey wake up\n")
     monkeypatch.chdir(place)
@@ -54,7 +62,17 @@ def somewhere(trained, documents, tmp_path, monkeypatch):
 
 def test_every_command_works(bert4so, somewhere, encoder):
     assert len(COMMANDS) > 6
-    for line in COMMANDS:
+    run_all(bert4so, COMMANDS, somewhere, encoder)
+
+
+def test_every_help_ends_with_an_example_that_works(bert4so, somewhere, encoder):
+    commands = [command.callback.__name__ for command in app.registered_commands]
+    assert [example.split()[1] for example in EXAMPLES] == commands
+    run_all(bert4so, EXAMPLES, somewhere, encoder)
+
+
+def run_all(bert4so, commands, somewhere, encoder):
+    for line in commands:
         shown, _, command = line.rpartition(" | ")
         stdin = Path(shown.split()[1]).read_text() if shown else ""
         args = shlex.split(command)[1:]

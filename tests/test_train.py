@@ -5,7 +5,6 @@ import pytest
 from safetensors.torch import load_file
 
 from bert4so.checkpoint import load_model
-from bert4so.config import LearningRates
 from bert4so.data.bad import Skipping
 from bert4so.document import Document
 from bert4so.errors import UserError
@@ -45,17 +44,12 @@ def test_every_epoch_shuffles_every_document_afresh(run, splits, documents, tmp_
     assert len(seen) > 5
 
 
-def test_the_best_epoch_is_kept_not_the_last(run, splits, tmp_path):
+def test_the_best_epoch_is_kept_not_the_last(encoder, splits, tmp_path):
     # At this rate what one epoch has learned the next may forget.
-    wild = run.train.model_copy(
-        update={
-            "epochs": 6,
-            "learning_rate": LearningRates(
-                sentence_encoder=0.02, document_encoder=0.02, decoder=0.02
-            ),
-        }
-    )
-    train(run.model_copy(update={"train": wild}), splits, tmp_path / "run", COMMAND)
+    rates = dict.fromkeys(("sentence_encoder", "document_encoder", "decoder"), 0.02)
+    wild = {"epochs": 6, "learning_rate": rates}
+    run = tiny_run("bert4so", encoder, tmp_path, train=wild)
+    train(run, splits, tmp_path / "run", COMMAND)
     found = [event["metrics"] for event in events(tmp_path / "run") if "metrics" in event]
     worths = [metrics["tau"] + metrics["pmr"] for metrics in found]
     assert worths[-1] < max(worths), "not the case to be tested: try another rate"

