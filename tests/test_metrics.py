@@ -1,12 +1,23 @@
 import itertools
 import random
+import time
+from dataclasses import fields
 
 import pytest
 from scipy.stats import kendalltau
 
 from bert4so.document import inverse
 from bert4so.errors import UserError
-from bert4so.metrics import average, interchange, kendall_tau, places_right
+from bert4so.metrics import (
+    METRICS,
+    Metrics,
+    accuracy,
+    average,
+    common_subsequence,
+    consistency,
+    interchange,
+    kendall_tau,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,10 +43,73 @@ def test_tau_is_the_share_of_pairs_and_what_scipy_says(n):
         assert tau == pytest.approx(kendalltau(*places).statistic)
 
 
+def test_tau_of_ten_thousand_sentences_takes_no_time():
+    n = 10_000
+    order = random.Random(0).sample(range(n), n)
+    began = time.perf_counter()
+    assert kendall_tau(order, list(range(n))) == pytest.approx(kendalltau(order, range(n))[0])
+    assert time.perf_counter() - began < 5  # all pairs would be fifty million
+
+
+def by_hand(name, predicted, true):
+    """Each metric of one document from its words, in loops."""
+    n = len(true)
+    found = {s: k for k, s in enumerate(predicted)}
+    wanted = {s: k for k, s in enumerate(true)}
+    pairs = list(itertools.combinations(range(n), 2))
+    right_pairs = sum((found[i] < found[j]) == (wanted[i] < wanted[j]) for i, j in pairs)
+    if name.startswith("within_"):
+        return sum(abs(found[s] - wanted[s]) <= int(name[-1]) for s in range(n)) / n
+    return {
+        "tau": 2 * right_pairs / len(pairs) - 1,
+        "pmr": float(all(found[s] == wanted[s] for s in range(n))),
+        "accuracy": sum(found[s] == wanted[s] for s in range(n)) / n,
+        "accuracy_by_document": sum(found[s] == wanted[s] for s in range(n)) / n,
+        "rouge_s": right_pairs / len(pairs),
+        "lcs": longest_common(predicted, true) / n,
+        "first": float(found[true[0]] == 0),
+        "last": float(found[true[-1]] == n - 1),
+    }[name]
+
+
+def longest_common(one, other):
+    """By trying all subsequences."""
+    for size in range(len(one), 0, -1):
+        ours = set(itertools.combinations(one, size))
+        if ours & set(itertools.combinations(other, size)):
+            return size
+    return 0
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_each_metric_is_what_its_words_say(name):
+    rng = random.Random(name)
+    pairs = [(rng.sample(range(n), n), rng.sample(range(n), n)) for n in (2, 3, 4, 6, 8, 8)]
+    pairs.append(([3, 0, 1, 2], [3, 0, 1, 2]))
+    values = [by_hand(name, *pair) for pair in pairs]
+    assert [METRICS[name].of(*pair) for pair in pairs] == pytest.approx(values)
+    weights = [len(t) for _, t in pairs] if METRICS[name].by == "sentence" else [1] * len(pairs)
+    mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+    assert getattr(average(pairs), name) == pytest.approx(mean)
+
+
+def test_every_metric_is_averaged():
+    assert {field.name for field in fields(Metrics)} == {*METRICS, "documents", "left_out"}
+
+
+def test_the_longest_common_subsequence_of_one_moved_sentence_is_the_rest():
+    assert common_subsequence([1, 2, 3, 4, 0], [0, 1, 2, 3, 4]) == 4 / 5
+
+
+def test_consistency_is_the_share_of_pairs_read_alike():
+    assert consistency([[0, 1], [0, 1], [1, 0]]) == 1 / 3
+    assert consistency([[0, 1], [0, 1]]) == 1
+
+
 def test_an_order_is_not_taken_for_its_inverse():
     # For up to three sentences most permutations are their own inverse; a 4-cycle is not.
     order = [1, 2, 3, 0]
-    assert places_right(inverse(order), order) == 0
+    assert accuracy(inverse(order), order) == 0
     assert average([(order, order)]).pmr == 1
     assert average([(inverse(order), order)]).pmr == 0
 

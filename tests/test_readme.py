@@ -20,12 +20,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(
     r"^(?:    |\$ )((?:cat \S+ \| )?bert4so .+?)(?: +#.*)?$", README, re.MULTILINE
 )
-EXAMPLES = [
-    line.strip()
-    for command in app.registered_commands
-    for line in command.callback.__doc__.splitlines()
-    if line.strip().startswith("bert4so ")
+CALLBACKS = [
+    command.callback
+    for group in (app, *(group.typer_instance for group in app.registered_groups))
+    for command in group.registered_commands
 ]
+EXAMPLES = [callback.__doc__.strip().splitlines()[-1].strip() for callback in CALLBACKS]
 """What each --help ends with."""
 SNIPPETS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
@@ -66,8 +66,8 @@ def test_every_command_works(bert4so, somewhere, encoder):
 
 
 def test_every_help_ends_with_an_example_that_works(bert4so, somewhere, encoder):
-    commands = [command.callback.__name__ for command in app.registered_commands]
-    assert [example.split()[1] for example in EXAMPLES] == commands
+    assert len(EXAMPLES) >= 10
+    assert all(example.startswith("bert4so ") for example in EXAMPLES)
     run_all(bert4so, EXAMPLES, somewhere, encoder)
 
 
@@ -82,8 +82,10 @@ def run_all(bert4so, commands, somewhere, encoder):
         assert code == 0, f"{line}: {err}"
         assert out
         if args[0] == "train":  # what the next commands read
-            for name in ("predictions.jsonl", "truth.jsonl"):
-                shutil.copy(somewhere / "runs" / "bert4so-neurips" / name, somewhere)
+            for place in (somewhere, somewhere / "a", somewhere / "b"):
+                place.mkdir(exist_ok=True)
+                for name in ("predictions.jsonl", "truth.jsonl"):
+                    shutil.copy(somewhere / "runs" / "bert4so-neurips" / name, place)
 
 
 def test_every_snippet_works(somewhere):

@@ -1,7 +1,10 @@
 """Files that are there whole or not at all, whatever happens while they are written."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -10,10 +13,17 @@ def write_whole(path: Path, data: bytes) -> None:
     Until then, what stood under its name stays as it was. A process that is killed leaves at most a
     file in .partial behind, which nothing reads and the next write replaces.
     """
+    with whole_file(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file to be written bit by bit, as `write_whole` does; where that fails, it is not there."""
     partial = path.with_name(f"{path.name}.partial")
     try:
         with partial.open("wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)

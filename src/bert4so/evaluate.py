@@ -44,13 +44,14 @@ def fits(backend: Backend, puzzle: Puzzle, where: str, on_bad: OnBad) -> bool:
 def solve(
     backend: Backend,
     documents: Sequence[Document],
+    seed: int | str = EVALUATION_SEED,
     advance: Callable[[int], None] = lambda done: None,
 ) -> list[Solved]:
-    """Every document shuffled, as for all systems, and ordered; `advance` is told how many."""
+    """Every document shuffled by the seed and ordered; `advance` is told how many."""
     solved: list[Solved] = []
     for start in range(0, len(documents), BUFFER):
         some = documents[start : start + BUFFER]
-        puzzles = [shuffle(document, EVALUATION_SEED) for document in some]
+        puzzles = [shuffle(document, seed) for document in some]
         orderings = backend.order([puzzle.without_answer() for puzzle in puzzles])
         solved += [
             Solved(document.id, puzzle, ordering)
@@ -63,6 +64,11 @@ def solve(
 def measure(solved: Iterable[Solved], count_single: bool = False) -> Metrics:
     """The metrics of what was solved."""
     return average((one.orders for one in solved), count_single)
+
+
+def reshuffled(seed: int, shuffles: int) -> list[int | str]:
+    """Seeds for so many independent shuffles, the first the corpus's own."""
+    return [seed, *(f"{seed}/{k}" for k in range(1, shuffles))]
 
 
 def predictions(solved: Iterable[Solved]) -> Iterable[Record]:

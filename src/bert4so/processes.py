@@ -22,9 +22,19 @@ def processes() -> PartialState:
     return PartialState(cpu=on_cpu())
 
 
+def part() -> None:
+    """End the work that is shared, when all have come so far.
+
+    A process that ends while others still talk to it may take them with it.
+    """
+    processes().wait_for_everyone()
+    processes().destroy_process_group()
+
+
 def solve_together(
     model: OrderingModel[Any],
     documents: Sequence[Document],
+    seed: int | str,
     advance: Callable[[int], None] = lambda done: None,
 ) -> list[Solved]:
     """Every document solved by one of the processes; each of them has all, in the order given.
@@ -33,5 +43,5 @@ def solve_together(
     """
     state = processes()
     own = documents[state.process_index :: state.num_processes]
-    shares: list[list[Solved]] = gather_object([solve(model.to(state.device), own, advance)])
+    shares: list[list[Solved]] = gather_object([solve(model.to(state.device), own, seed, advance)])
     return [shares[i % len(shares)][i // len(shares)] for i in range(len(documents))]

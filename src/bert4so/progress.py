@@ -7,6 +7,7 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
     TextColumn,
@@ -29,12 +30,14 @@ def say(line: str) -> None:
 
 
 @contextmanager
-def progress_bar(task: str, total: int | None, shown: bool = True) -> Iterator[Advance]:
+def progress_bar(
+    task: str, total: int | None, shown: bool = True, in_bytes: bool = False
+) -> Iterator[Advance]:
     """A bar, where stderr is a terminal."""
     bars = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        DownloadColumn() if in_bytes else MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),

@@ -10,8 +10,8 @@ from bert4so.atomic import write_whole
 from bert4so.checkpoint import load_model
 from bert4so.config import Run, dump_toml
 from bert4so.curves import draw
+from bert4so.data.corpus import Splits
 from bert4so.data.jsonl import write_records
-from bert4so.document import Document
 from bert4so.evaluate import Solved, measure, predictions, truths
 from bert4so.history import History
 from bert4so.machine import machine
@@ -21,7 +21,7 @@ from bert4so.progress import progress_bar
 
 
 def write_report(
-    run: Run, test: Sequence[Document], folder: Path, history: History, command: str
+    run: Run, splits: Splits, folder: Path, history: History, command: str
 ) -> dict[str, Metrics]:
     """Measure the model that was kept, once, on the test documents; write all of it down.
 
@@ -29,18 +29,19 @@ def write_report(
     """
     processes().wait_for_everyone()  # until the first has put the model in place
     measured, solved = {"valid": history.best.metrics}, list[Solved]()
-    if test:
+    if splits.test:
         _, model = load_model(folder)
-        with progress_bar("testing", len(test), processes().is_main_process) as advance:
-            solved = solve_together(model, test, advance)
+        with progress_bar("testing", len(splits.test), processes().is_main_process) as advance:
+            solved = solve_together(model, splits.test, splits.seed, advance)
         measured["test"] = measure(solved)
     if processes().is_main_process:
-        _write(run, folder, history, command, measured, solved)
+        _write(run, splits, folder, history, command, measured, solved)
     return measured
 
 
 def _write(
     run: Run,
+    splits: Splits,
     folder: Path,
     history: History,
     command: str,
@@ -52,6 +53,8 @@ def _write(
         write_records(folder / "predictions.jsonl", predictions(solved))
         write_records(folder / "truth.jsonl", truths(solved))
     facts = {"command": command, **_facts(run, history, measured)}
+    if run.join:
+        facts["left_out_of_training"] = splits.left_out
     write_whole(folder / "README.md", _card(run, folder, facts, measured).encode())
     # Last: where it is, the run is finished.
     write_whole(folder / "metrics.json", (json.dumps(facts, indent=1) + "\n").encode())

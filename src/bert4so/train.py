@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def train(
     trainer = Trainer(run, splits, folder, on_bad)
     trainer.begin(newest_snapshot(folder) if resume else None)
     _learn(trainer, snapshot_minutes)
-    measured = write_report(run, trainer.splits.test, folder, trainer.history, command)
+    measured = write_report(run, trainer.splits, folder, trainer.history, command)
     if trainer.first:
         clear_snapshots(folder)
     return measured
@@ -135,7 +136,7 @@ class Trainer:
 
     def validate(self, epoch: int) -> Validation:
         """Measure the model, and keep it where it is the best so far."""
-        metrics = measure(solve_together(self.model, self.splits.valid))
+        metrics = measure(solve_together(self.model, self.splits.valid, self.splits.seed))
         validation = Validation(len(self.history.steps), epoch, metrics)
         self.history.validations.append(validation)
         if self.first:
@@ -181,11 +182,17 @@ def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits
 
     Looked for before anything is learned: it would be late to find one in the last test.
     """
-    return Splits(
-        *(
-            [d for d in documents if fits(model, Puzzle(d.sentences), f'document "{d.id}"', on_bad)]
-            for documents in (splits.train, splits.valid, splits.test)
-        )
+
+    def fitting(documents: Sequence[Document]) -> list[Document]:
+        return [
+            d for d in documents if fits(model, Puzzle(d.sentences), f'document "{d.id}"', on_bad)
+        ]
+
+    return replace(
+        splits,
+        train=fitting(splits.train),
+        valid=fitting(splits.valid),
+        test=fitting(splits.test),
     )
 
 

@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
+from bert4so.cli.compare import compare
+from bert4so.cli.data import app as data
 from bert4so.cli.doctor import doctor
 from bert4so.cli.evaluate import evaluate
 from bert4so.cli.order import order
 from bert4so.cli.score import score
 from bert4so.cli.train import train
-from bert4so.errors import UserError
+from bert4so.errors import UserError, os_message
 from bert4so.progress import STDERR
 
 app = typer.Typer(
@@ -21,8 +23,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (order, train, evaluate, score, doctor):  # as a person comes to need them
+for command in (order, train, evaluate, score, compare, doctor):  # as a person comes to need them
     app.command()(command)
+app.add_typer(data)
 
 
 @app.callback()
@@ -54,3 +57,6 @@ def main() -> None:
     except UserError as error:
         sys.stderr.write(f"bert4so: {error}\n")
         sys.exit(error.exit_code)
+    except OSError as error:
+        sys.stderr.write(f"bert4so: {os_message(error)}\n")
+        sys.exit(UserError.exit_code)

@@ -1,11 +1,15 @@
 """What several commands share: options, and the words for what is missing."""
 
+import json
+import sys
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from bert4so.data.bad import OnBad, Skipping, stop
 from bert4so.errors import UserError
+from bert4so.summary import Summary, table
 
 SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Leave out what cannot be used, and say how much it was.")
@@ -14,10 +18,26 @@ CountSingle = Annotated[
     bool, typer.Option("--count-single", help="Count documents of one sentence as right.")
 ]
 
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
 
 def bad_ones(skip: bool) -> OnBad:
     """What to do with what cannot be used."""
     return Skipping() if skip else stop
+
+
+def write_summary(summary: Summary, as_json: bool) -> None:
+    """Print how right some orders are."""
+    whole = json.dumps(asdict(summary), indent=1) + "\n" if as_json else table(summary)
+    sys.stdout.write(whole)
+
+
+def need_data_extra() -> None:
+    """Say which extra to install, where statistics are missing."""
+    try:
+        import scipy  # noqa: F401
+    except ModuleNotFoundError:
+        raise UserError("this command needs scipy: pip install 'bert4so[data]'") from None
 
 
 def need_train_extra() -> None:

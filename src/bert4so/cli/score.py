@@ -1,20 +1,20 @@
 """`bert4so score`."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bert4so.cli.options import CountSingle
+from bert4so.cli.options import CountSingle, Json, write_summary
 from bert4so.data.orders import read_pairs
-from bert4so.metrics import average
+from bert4so.summary import summarize
 
 
 def score(
     predicted: Annotated[Path, typer.Argument(metavar="PREDICTED.jsonl", show_default=False)],
     true: Annotated[Path, typer.Argument(metavar="TRUE.jsonl", show_default=False)],
     count_single: CountSingle = False,
+    as_json: Json = False,
 ) -> None:
     """Score predicted orders against true ones, whatever system made them.
 
@@ -24,4 +24,4 @@ def score(
 
     bert4so score predictions.jsonl truth.jsonl
     """
-    sys.stdout.write(f"{average(read_pairs(predicted, true), count_single)}\n")
+    write_summary(summarize([read_pairs(predicted, true)], count_single), as_json)

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from bert4so.cli.options import SkipBad, bad_ones, need_train_extra
-from bert4so.data.bad import Skipping
-from bert4so.data.corpus import find_corpus, read_splits
-from bert4so.errors import UserError
-from bert4so.progress import STDERR
+from bert4so.data.bad import OnBad, Skipping
+from bert4so.data.corpus import Splits, find_corpus, read_splits
+from bert4so.data.join import join
+from bert4so.errors import UserError, os_message
+from bert4so.progress import STDERR, say
 
 
 def train(
@@ -45,7 +46,7 @@ def train(
     bert4so train configs/bert4so-neurips.toml --set train.epochs=1
     """
     need_train_extra()
-    from bert4so.processes import processes
+    from bert4so.processes import part, processes
     from bert4so.run import read_run
     from bert4so.train import train as learn
 
@@ -60,6 +61,8 @@ def train(
     command = shlex.join(["bert4so", *sys.argv[1:]])
     try:
         splits = read_splits(source, on_bad)
+        if run.join:
+            splits = _joined(splits, run.join, on_bad)
         measured = learn(run, splits, folder, command, resume, snapshot_minutes, on_bad)
     except OSError as error:
         raise UserError(f"{os_message(error)}; mend that and go on with --resume") from None
@@ -69,6 +72,18 @@ def train(
         for split, metrics in measured.items():
             sys.stdout.write(f"{split}: {metrics}\n")
         sys.stdout.write(f"{folder}\n")
+    part()
+
+
+def _joined(own: Splits, names: list[str], on_bad: OnBad) -> Splits:
+    """The corpus and what is to be learned beside it."""
+    others = {name: read_splits(find_corpus(name), on_bad, needed=["train"]) for name in names}
+    splits = join(own, others)
+    say(
+        f"{len(splits.train)} documents to learn from; {splits.left_out} left out, "
+        "which also stand in a validation or test set"
+    )
+    return splits
 
 
 def _check_folder(folder: Path, resume: bool) -> None:
@@ -77,8 +92,3 @@ def _check_folder(folder: Path, resume: bool) -> None:
         raise UserError(f"{folder}: a finished run: name another folder with --out")
     if folder.exists() and any(folder.iterdir()) and not resume:
         raise UserError(f"{folder}: not empty: go on with --resume, or name another with --out")
-
-
-def os_message(error: OSError) -> str:
-    """What the system says is wrong, and with what."""
-    return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)

@@ -1,11 +1,15 @@
 """A corpus: a folder that holds the documents of each split."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bert4so.data.bad import OnBad, stop
+from bert4so.data.card import read_card
+from bert4so.data.files import PACKED
 from bert4so.data.jsonl import read_documents
+from bert4so.data.shuffle import EVALUATION_SEED
 from bert4so.document import Document
 from bert4so.errors import UserError
 
@@ -14,18 +18,29 @@ from bert4so.errors import UserError
 class Splits:
     """Documents to learn from, to choose by, and to measure on once, at the end.
 
-    A corpus without test documents has an empty `test`.
+    A corpus without test documents has an empty `test`. The seed is that of its data card: by it
+    every system is shown the same validation and test documents, shuffled the same way.
+    `left_out` says how many training documents were, when corpora were joined.
     """
 
     train: list[Document]
     valid: list[Document]
     test: list[Document]
+    seed: int = EVALUATION_SEED
+    left_out: int = 0
 
 
 def shelves() -> list[Path]:
     """The folders in which corpora stand by their names."""
     given = os.environ.get("BERT4SO_DATA")
     return [*([Path(given)] if given else []), Path("data")]
+
+
+def corpora(shelf: Path) -> list[Path]:
+    """The corpora that stand on a shelf."""
+    if not shelf.is_dir():
+        return []
+    return sorted(folder for folder in shelf.iterdir() if any(folder.glob("*.jsonl*")))
 
 
 def find_corpus(name: str) -> Path:
@@ -40,8 +55,8 @@ def find_corpus(name: str) -> Path:
 
 
 def split_path(folder: Path, split: str) -> Path | None:
-    """The file of a split, {split}.jsonl or {split}.jsonl.gz, where there is one."""
-    paths = [folder / f"{split}.jsonl{packed}" for packed in ("", ".gz")]
+    """The file of a split, {split}.jsonl, packed or not, where there is one."""
+    paths = [folder / f"{split}.jsonl{packed}" for packed in ("", *sorted(PACKED))]
     return next((path for path in paths if path.is_file()), None)
 
 
@@ -49,14 +64,23 @@ def read_split(folder: Path, split: str, on_bad: OnBad = stop) -> list[Document]
     """The documents of a split."""
     path = split_path(folder, split)
     if path is None:
-        raise UserError(f"{folder}: no {split}.jsonl or {split}.jsonl.gz in it")
+        raise UserError(f"{folder}: no {split}.jsonl in it, and none in .gz or .zst")
     return read_documents(path, on_bad)
 
 
-def read_splits(folder: Path, on_bad: OnBad = stop) -> Splits:
-    """The documents of a corpus."""
-    return Splits(
-        train=read_split(folder, "train", on_bad),
-        valid=read_split(folder, "valid", on_bad),
-        test=read_split(folder, "test", on_bad) if split_path(folder, "test") else [],
-    )
+def read_splits(
+    folder: Path, on_bad: OnBad = stop, needed: Sequence[str] = ("train", "valid")
+) -> Splits:
+    """The documents of a corpus; a split that is not needed may be missing, and is then empty."""
+
+    def read(split: str) -> list[Document]:
+        there = split in needed or split_path(folder, split)
+        return read_split(folder, split, on_bad) if there else []
+
+    return Splits(read("train"), read("valid"), read("test"), shuffle_seed(folder))
+
+
+def shuffle_seed(folder: Path) -> int:
+    """By which the validation and test documents of a corpus are shuffled."""
+    card = read_card(folder)
+    return card.seed if card else EVALUATION_SEED

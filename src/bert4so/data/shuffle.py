@@ -4,7 +4,7 @@ from bert4so.data.draw import draw
 from bert4so.document import Document, Puzzle, inverse
 
 EVALUATION_SEED = 0
-"""Validation and test documents are always shuffled by this: all systems get the same puzzles."""
+"""Shuffles the validation and test documents of a corpus whose data card names no other seed."""
 
 
 def shuffle(document: Document, seed: int | str) -> Puzzle:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from bert4so import locate
 from bert4so.config import LearningRates, Settings, Training, Values
 from bert4so.decoders.scores import Loss, ScoreDecoder
 from bert4so.document import Document
@@ -46,7 +47,7 @@ TRAINING = Training(
 
 DESK: Values = {
     "model": {
-        "encoder": "sentence-transformers/all-MiniLM-L6-v2",
+        "encoder": locate.DEFAULT,
         # On a CPU dropout takes more than half the time of a step: attention that is not kept is
         # fused attention.
         "encoder_dropout": 0.0,

@@ -1,0 +1,18 @@
+"""Rows of text under one another, as a terminal shows them."""
+
+from collections.abc import Collection, Sequence
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
+    """The rows, a line each; the columns named to the left, the others to the right."""
+    columns = max(map(len, rows))
+    full = [[*row, *[""] * (columns - len(row))] for row in rows]
+    widths = [max(len(row[k]) for row in full) for k in range(columns)]
+    lines = []
+    for row in full:
+        cells = (
+            cell.ljust(width) if k in left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append("  ".join(cells).rstrip() + "\n")
+    return "".join(lines)

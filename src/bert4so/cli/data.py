@@ -1,0 +1,179 @@
+"""`bert4so data`: corpora, from what their authors hand out to what is trained and measured on."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bert4so.aligned import aligned
+from bert4so.cli.options import SkipBad, bad_ones
+from bert4so.data.bad import Skipping
+from bert4so.data.card import read_card
+from bert4so.data.corpus import corpora, find_corpus, read_split, shelves, split_path
+from bert4so.document import Document
+from bert4so.errors import UserError
+from bert4so.progress import progress_bar, say
+
+app = typer.Typer(
+    name="data",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Prepare corpora, count them, and look for what is wrong with them.",
+)
+
+Folders = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="CORPUS...",
+        help="Folders, or names under ./data or $BERT4SO_DATA; aan=FOLDER to call it by a name.",
+        show_default=False,
+    ),
+]
+SPLITS = ("train", "valid", "test")
+
+
+@app.command("list")
+def list_() -> None:
+    """Say which corpora can be prepared, out of what, and which are there.
+
+    bert4so data list
+    """
+    from bert4so.data.forms import FORMS
+    from bert4so.data.stats import PAPER
+
+    lines = [["NAME", "in the paper", "SOURCE"]]
+    for name, form in FORMS.items():
+        counts = PAPER[name].documents.values() if name in PAPER else ()
+        lines.append([name, " / ".join(f"{count:,}" for count in counts), form.source])
+    sys.stdout.write(aligned(lines, left=(0, 1, 2)))
+    for shelf in shelves():
+        for folder in corpora(shelf):
+            card = read_card(folder)
+            parts = card.parts.items() if card else ()
+            held = ", ".join(f"{part.documents:,} {split}" for split, part in parts)
+            sys.stdout.write(f"{folder}: {held or 'without a data card'}\n")
+
+
+@app.command()
+def prepare(
+    name: Annotated[str, typer.Argument(help="What it is: see `bert4so data list`.")],
+    source: Annotated[Path, typer.Argument(help="The file or folder to read.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the corpus.")],
+    seed: Annotated[
+        int, typer.Option(help="Of the split, where it is ours, and of the shuffles to come.")
+    ] = 0,
+    sentences: Annotated[
+        str, typer.Option(metavar="COLUMNS", help="The column of lists, or A,B,C: one a sentence.")
+    ] = "",
+    text: Annotated[
+        str, typer.Option(metavar="COLUMN", help="The column of running text, to be split.")
+    ] = "",
+    id_: Annotated[str, typer.Option("--id", metavar="COLUMN", help="The column of ids.")] = "",
+    skip_bad: SkipBad = False,
+) -> None:
+    """Make a corpus out of the files that its authors hand out.
+
+    Writes train.jsonl, valid.jsonl and test.jsonl, and corpus.json: the source, the counts, a hash
+    of each split, and the seed. Files may be packed (.gz, .zst). What the source does not divide is
+    divided 8:1:1. Running text is split into sentences.
+
+    bert4so data prepare text examples/shuffled.txt --out data/mine
+    """
+    from bert4so.data.files import Files
+    from bert4so.data.forms import FORMS
+    from bert4so.data.prepare import prepare as write
+    from bert4so.data.readers.found import Columns
+    from bert4so.data.sentences import with_sentences
+
+    if name not in FORMS:
+        raise UserError(f'"{name}": no such form (known: {", ".join(FORMS)})')
+    if sentences and text:
+        raise UserError("--sentences and --text: a document has one or the other")
+    named = tuple(column.strip() for column in sentences.split(",") if column.strip())
+    on_bad = bad_ones(skip_bad)
+    total = Files(source).size() if source.exists() else None
+    with progress_bar("reading", total, in_bytes=True) as advance:
+        files = Files(source, advance)
+        found = FORMS[name].read(files, Columns(named, text, id_), on_bad)
+        card = write(with_sentences(found), out, name, str(source), seed, on_bad)
+    if isinstance(on_bad, Skipping):
+        on_bad.summary()
+    if card.repaired:
+        say(f"ids that were taken, and were changed: {card.repaired}")
+    lines = [["split", "documents", "sentences"]]
+    lines += [[s, f"{p.documents:,}", f"{p.sentences:,}"] for s, p in card.parts.items()]
+    sys.stdout.write(f"{aligned(lines)}{out}\n")
+
+
+@app.command()
+def stats(folders: Folders) -> None:
+    """Count documents, sentences and word pieces, beside the paper's Table 3.
+
+    Word pieces are those of the default encoder's tokenizer (BERT's, uncased), without special
+    tokens and, in the last two columns, with a [CLS] and a [SEP] for every sentence.
+
+    bert4so data stats neurips=data/sample
+    """
+    from bert4so.data.stats import HEAD, compared, statistics
+    from bert4so.locate import load_tokenizer
+
+    tokenizer = load_tokenizer()
+    lines = [*HEAD]
+    with progress_bar("counting", len(folders)) as advance:
+        for name, folder in _named(folders).items():
+            lines += compared(name, statistics(_splits(folder), tokenizer))
+            advance(1)
+    sys.stdout.write(aligned(lines))
+
+
+@app.command()
+def check(folders: Folders) -> None:
+    """Look for what gives the answer away, or stands in two places.
+
+    Documents that stand in two splits or corpora, whole or with two or more sentences, whatever
+    their case and punctuation; numbered sentences; documents of one sentence; sentences that an
+    encoder of 512 positions would cut; and whether a split is still what its data card says.
+
+    bert4so data check data/sample
+    """
+    from bert4so.data.check import changed, findings, shared
+    from bert4so.locate import load_tokenizer
+
+    tokenizer = load_tokenizer()
+    named = _named(folders)
+    places = {
+        (name, split): documents
+        for name, folder in named.items()
+        for split, documents in _splits(folder).items()
+    }
+    found = list(chain.from_iterable(changed(name, folder) for name, folder in named.items()))
+    with progress_bar("checking", sum(map(len, places.values()))) as advance:
+        for place, documents in places.items():
+            found += findings(place, documents, tokenizer)
+            advance(len(documents))
+    found += shared(places)
+    lines = [[f"{len(one.ids):,}", one.what, ", ".join(one.ids[:3])] for one in found if one.ids]
+    sys.stdout.write(aligned(lines, left=(1, 2)) if lines else "nothing found\n")
+
+
+def _named(folders: Sequence[str]) -> dict[str, Path]:
+    """The folders by the names they are to be called: as given, or their own."""
+    named = dict[str, Path]()
+    for given in folders:
+        name, _, path = given.rpartition("=")
+        folder = find_corpus(path)
+        called = name or folder.resolve().name
+        if called in named:
+            raise UserError(f"{given}: a second corpus called {called}: call it NAME={path}")
+        named[called] = folder
+    return named
+
+
+def _splits(folder: Path) -> Mapping[str, list[Document]]:
+    splits = {s: read_split(folder, s) for s in SPLITS if split_path(folder, s)}
+    if not splits:
+        raise UserError(f"{folder}: no train.jsonl, valid.jsonl or test.jsonl in it")
+    return splits

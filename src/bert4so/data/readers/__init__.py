@@ -1,0 +1,1 @@
+"""Corpora as their authors hand them out, and documents in common forms."""

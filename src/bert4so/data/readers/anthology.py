@@ -1,0 +1,74 @@
+"""Abstracts of the ACL Anthology, as github.com/acl-org/acl-anthology has them in data/xml/.
+
+A file a collection: <collection id><volume id><paper id><abstract>, the abstract with markup in it
+(python/acl_anthology/data/schema.rnc there). They are not divided: AAN's split, by years, is that
+of a set which ends before most of today's Anthology was written.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+from xml.etree.ElementTree import Element, ParseError, iterparse
+
+from bert4so.data.bad import OnBad
+from bert4so.data.files import Files
+from bert4so.data.lines import reading
+from bert4so.data.readers.found import Columns, Found
+from bert4so.errors import UserError
+
+
+def read_anthology(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:
+    """The abstract of each paper that has one, as running text, formulas as their TeX."""
+    for path in files.find("*.xml"):
+        with reading(path), files.binary(path) as file:
+            for collection, volume, paper in _papers(file, path, on_bad):
+                text = _text(paper.find("abstract"))
+                if not text:
+                    continue
+                try:
+                    name = anthology_id(collection, volume, paper.get("id", ""))
+                except UserError as error:
+                    on_bad(UserError(f"{path}: {error}"))
+                else:
+                    yield Found(f"{path}: {name}", name, text=text)
+
+
+def _papers(file: IO[bytes], path: Path, on_bad: OnBad) -> Iterator[tuple[str, str, Element]]:
+    """Each paper, with the ids of its collection and volume; it is emptied after."""
+    collection = volume = ""
+    try:
+        for event, element in iterparse(file, events=("start", "end")):
+            if element.tag == "collection":
+                collection = element.get("id", "")
+            elif element.tag == "volume" and event == "start":
+                volume = element.get("id", "")
+            elif element.tag == "paper" and event == "end":
+                yield collection, volume, element
+            if event == "end" and element.tag in ("paper", "volume"):
+                element.clear()
+    except (ParseError, LookupError, ValueError) as error:  # the last two: unknown encodings
+        on_bad(UserError(f"{path}: not XML: {error}"))
+
+
+def _text(abstract: Element | None) -> str:
+    return "" if abstract is None else " ".join("".join(abstract.itertext()).split())
+
+
+def anthology_id(collection: str, volume: str, paper: str) -> str:
+    """The name of a paper in the Anthology: 2022.acl-long.42, and P18-1001 before 2020.
+
+    As build_id in python/acl_anthology/utils/ids.py of the Anthology's repository has it.
+    """
+    if not (collection and volume and paper):
+        found = f'collection "{collection}", volume "{volume}", paper "{paper}"'
+        raise UserError(f"{found}: wanted an id for each")
+    if collection[0].isdigit():
+        return f"{collection}-{volume}.{paper}"
+    try:
+        numbers = int(volume), int(paper)
+    except ValueError:
+        found = f'collection "{collection}", volume "{volume}", paper "{paper}"'
+        raise UserError(f"{found}: wanted numbers for the last two") from None
+    # Where there are many small volumes they have two digits of the four, not one.
+    many = collection[0] == "W" or collection == "C69" or (collection == "D19" and numbers[0] >= 5)
+    return f"{collection}-{numbers[0]:0{1 + many}}{numbers[1]:0{3 - many}}"

@@ -1,0 +1,86 @@
+"""SIND, now VIST: stories of a sentence a photo, as visionandlanguage.net/VIST hands them out.
+
+SIS-with-labels.tar.gz holds {train,val,test}.story-in-sequence.json: "images", "albums" and
+"annotations", a list of lists of one object each, a sentence of a story. Its fields are as
+github.com/lichengunc/vist_api reads them.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bert4so.data.bad import OnBad
+from bert4so.data.files import Files
+from bert4so.data.lines import reading
+from bert4so.data.readers.found import Columns, Found, split_of
+from bert4so.errors import UserError
+
+Row = dict[str, Any]
+
+ORDER = "worker_arranged_photo_order"
+TEXT = "original_text"
+"""As it was written: what is called "text" has its words pulled apart and its capitals lost. Those
+who put SIND in order take this one, too (github.com/shrimai/Topological-Sort-for-Sentence-Ordering,
+github.com/declare-lab/sentence-ordering)."""
+
+
+def read_vist(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:
+    """Each story, its sentences in the order of its photos.
+
+    The form is one JSON object, so a file is in memory whole while it is read, and its stories
+    until they are given.
+    """
+    for path in files.find("*.story-in-sequence.json"):
+        for story, rows in _stories(files, path, on_bad).items():
+            where = f"{path}: story {story}"
+            try:
+                sentences = _sentences(rows)
+            except UserError as error:
+                on_bad(UserError(f"{where}: {error}"))
+            else:
+                yield Found(where, story, sentences, split=split_of(path))
+
+
+def _stories(files: Files, path: Path, on_bad: OnBad) -> dict[str, list[Row]]:
+    """The rows of each story, as they stand in the file."""
+    stories: dict[str, list[Row]] = {}
+    try:
+        annotations = _annotations(files, path)
+    except UserError as error:
+        on_bad(error)
+        return stories
+    for number, annotation in enumerate(annotations):
+        match annotation:
+            case [{"story_id": str(story), **row}]:
+                kept = {name: row.get(name) for name in (ORDER, TEXT)}
+                stories.setdefault(story, []).append(kept)
+            case _:
+                wanted = "wanted a list of one object, with a story_id"
+                on_bad(UserError(f"{path}: annotation {number}: {str(annotation)[:40]}: {wanted}"))
+    return stories
+
+
+def _annotations(files: Files, path: Path) -> list[Any]:
+    with reading(path), files.text(path) as file:
+        content = file.read()
+    try:
+        whole = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not JSON: {error}") from None
+    match whole:
+        case {"annotations": [*annotations]}:
+            return annotations
+    raise UserError(f'{path}: no list "annotations" in it')
+
+
+def _sentences(rows: list[Row]) -> tuple[str, ...]:
+    placed: dict[int, str] = {}
+    for row in rows:
+        place, text = row[ORDER], row[TEXT]
+        if not isinstance(place, int) or place in placed:
+            raise UserError(f"{ORDER} = {place!r}: wanted a number, another for each sentence")
+        if not isinstance(text, str):
+            raise UserError(f"{TEXT} = {text!r}: wanted a string")
+        placed[place] = text
+    return tuple(placed[place] for place in sorted(placed))

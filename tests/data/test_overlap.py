@@ -1,0 +1,98 @@
+"""What stands in two places is found, and kept out of training."""
+
+import random
+
+import pytest
+
+from bert4so.data.corpus import Splits
+from bert4so.data.join import join
+from bert4so.data.overlap import fingerprint, overlaps
+from bert4so.document import Document
+
+
+def document(name, sentences):
+    return Document(name, tuple(sentences))
+
+
+def by_hand(groups):
+    """Every pair of documents compared."""
+    found = set()
+    for group, documents in groups.items():
+        for i, one in enumerate(documents):
+            for other_group, others in groups.items():
+                for j, other in enumerate(others):
+                    if (group, i) == (other_group, j):
+                        continue
+                    ours, theirs = ([fingerprint(s) for s in d.sentences] for d in (one, other))
+                    if ours == theirs or len({*ours} & {*theirs} - {0}) >= 2:
+                        found.add((group, one.id, other_group))
+    return found
+
+
+def test_all_pairs_are_found_without_comparing_all_pairs():
+    rng = random.Random(0)
+    words = [f"sentence {k}" for k in range(120)] + ["...", "?!"]
+    groups = {
+        name: [document(f"{name}-{k}", rng.choices(words, k=rng.randint(1, 6))) for k in range(60)]
+        for name in "abc"
+    }
+    found = {(s.group, s.document.id, s.other) for s in overlaps(groups)}
+    assert len(found) > 30
+    assert found == by_hand(groups)
+
+
+def test_one_shared_sentence_is_none_and_two_are():
+    groups = {
+        "train": [document("x", ["a b", "c", "d"]), document("y", ["Thank you!", "e", "f"])],
+        "test": [document("p", ["A  B.", "D!", "z"]), document("q", ["thank you", "g"])],
+    }
+    found = list(overlaps(groups))
+    assert [(s.group, s.document.id, s.other, s.same) for s in found] == [
+        ("train", "x", "test", False),
+        ("test", "p", "train", False),
+    ]
+
+
+def test_a_sentence_that_a_document_repeats_is_not_two():
+    groups = {"a": [document("x", ["so", "it", "so"])], "b": [document("y", ["so", "is"])]}
+    assert list(overlaps(groups)) == []
+
+
+def test_the_same_document_in_another_dress_is_the_same():
+    groups = {
+        "raw": [document("x", ["We show that F = ma (Newton, 1687)."])],
+        "lower": [document("y", ["we show that f = ma ( newton , 1687 ) ."])],
+        "twice": [document("z", ["b", "c"]), document("w", ["b", "c"])],
+    }
+    found = [(s.group, s.document.id, s.other, s.same) for s in overlaps(groups)]
+    assert ("raw", "x", "lower", True) in found
+    assert ("twice", "z", "twice", True) in found
+    assert ("raw", "x", "raw", True) not in found
+
+
+def test_boilerplate_in_every_document_takes_no_time():
+    same = ["This award reflects the mission.", "It was evaluated.", "Support is deemed worthy."]
+    documents = [document(str(k), [f"own {k}", *same]) for k in range(20_000)]
+    assert sum(1 for _ in overlaps({"train": documents})) == 20_000
+
+
+def test_joining_leaves_out_what_any_of_them_is_tested_on():
+    def splits(name, leak):
+        return Splits(
+            [document("1", [f"{name} a", f"{name} b"]), document("2", leak)],
+            [document("3", [f"{name} c", f"{name} d", f"{name} e"])],
+            [document("4", [f"{name} f", f"{name} g"])],
+        )
+
+    own = splits("own", ["x", "OTHER F.", "other g!"])  # two sentences of the other's test
+    other = splits("other", ["own c", "own e"])  # and of our validation
+    third = splits("third", ["own c", "other f"])  # one of each is no leak
+    joined = join(own, {"other": other, "data/third": third})
+    assert [d.id for d in joined.train] == ["1", "other/1", "data/third/1", "data/third/2"]
+    assert joined.left_out == 2
+    assert (joined.valid, joined.test) == (own.valid, own.test)
+
+
+@pytest.mark.parametrize("text", ["...", "—", "?!"])
+def test_punctuation_alone_is_no_sentence_to_share(text):
+    assert fingerprint(text) == 0
