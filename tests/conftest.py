@@ -32,6 +32,15 @@ TINY_TRAINING = {
 """Numbers that let a tiny model learn in a second."""
 
 TINY_MODEL: dict[str, dict] = {
+    "cnn-ptrnet": {"vector": 16, "filters": 16, "hidden": 32},
+    "lstm-ptrnet": {"vector": 16, "hidden": 32},
+    "variant-lstm-ptrnet": {"vector": 16, "hidden": 32, "scoring": 16, "cycles": 2},
+    "att-order-net": {"vector": 16, "width": 32, "heads": 2, "inner": 32},
+    "hierarchical-att-net": {"vector": 16, "max_words": 100, "width": 32, "heads": 2},
+    "se-graph": {"vector": 16, "hidden": 32, "entity": 16, "role": 8, "tagger": "words"},
+    "att-order-net-two-loss": {"vector": 16, "width": 32, "heads": 2, "features": 16},
+    "rank-tx-net": {"heads": 2, "pooling": "mean"},
+    "b-tsort": {"pooling": "mean"},
     "bert4so": {"heads": 2, "pooling": "mean"},
 }
 """What each system needs changed to be tiny, on an encoder 32 wide."""
@@ -64,9 +73,23 @@ def puzzles(documents: list[Document]) -> list[Puzzle]:
     return [shuffle(document, seed=0) for document in documents]
 
 
-@pytest.fixture(params=MODELS)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest come first, so that no worker is left with one at the end."""
+    longest = ("test_resume.py", "test_processes.py")
+    items.sort(key=lambda item: item.path.name not in longest)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes `run` runs once a system; in a module with SYSTEMS, for those only."""
+    marked = any(mark.args[0] == "run" for mark in metafunc.definition.iter_markers("parametrize"))
+    if "run" in metafunc.fixturenames and not marked:
+        systems = getattr(metafunc.module, "SYSTEMS", list(MODELS))
+        metafunc.parametrize("run", systems, indirect=True)
+
+
+@pytest.fixture
 def run(request: pytest.FixtureRequest, encoder: Path, tmp_path: Path) -> Run:
-    """A run of each system in turn, tiny: a test that takes this runs once a system."""
+    """A run of each system in turn, tiny."""
     return tiny_run(request.param, encoder, tmp_path)
 
 

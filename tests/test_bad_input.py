@@ -8,6 +8,8 @@ import pytest
 from bert4so.config import merge
 from conftest import assignments, tiny_values
 
+SYSTEMS = ["bert4so"]  # what is tested here is no system's own
+
 GOOD = json.dumps({"id": "a", "sentences": ["eat bread", "sleep"], "order": [1, 0]})
 BAD = {
     "missing": (None, ": No such file or directory"),

@@ -11,6 +11,8 @@ from bert4so.config import merge
 from bert4so.data.jsonl import write_records
 from conftest import assignments, tiny_values
 
+SYSTEMS = ["bert4so"]  # what is tested here is no system's own
+
 
 @pytest.fixture
 def corpus(tmp_path, documents):

@@ -22,10 +22,10 @@ def kind(request, tmp_path_factory):
 def test_a_row_may_be_as_long_as_the_encoder_has_positions(kind):
     _, name = kind
     input = JoinedInput.for_encoder(name, dropout=0.0)
-    assert input.packer.layout.positions == 96
+    assert input.packer.layout.positions == 128
     row = JoinedRow(pretrained(name)).eval()
-    full = input([Puzzle(("bread " * 94,))])
-    assert full.ids.shape == (1, 96)
+    full = input([Puzzle(("bread " * 126,))])
+    assert full.ids.shape == (1, 128)
     assert row(full).isfinite().all()
 
 

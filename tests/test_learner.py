@@ -1,11 +1,15 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState, GradientState
 
-from bert4so.learner import Learner, parameter_groups
+from bert4so.history import History, Validation
+from bert4so.learner import OPTIMIZERS, Learner, make_optimizer, parameter_groups
+from bert4so.metrics import average
 from bert4so.models import MODELS
-from bert4so.schedule import linear
+from bert4so.schedule import by_epoch, linear, linear_in_time
 from conftest import tiny_run
 
 
@@ -19,8 +23,8 @@ def learned(encoder, folder, puzzles, **train):
     system = MODELS["bert4so"]
     model = system.build(run.model, system.make_input(run.model, []))
     accelerator = Accelerator(cpu=True, gradient_accumulation_steps=run.train.accumulate)
-    learner = Learner(accelerator, model, run.train, steps=10)
-    taken = [learner.step(puzzles) for _ in range(2)]
+    learner = Learner(accelerator, model, run.train)
+    taken = [learner.step(puzzles, rate) for rate in (0.5, 1)]
     return model.order(puzzles), taken
 
 
@@ -52,6 +56,46 @@ def test_the_rate_rises_and_falls_linearly():
     assert share(10) == 0
     assert linear(steps=4, warmup=0)(0) == 1
     assert linear(steps=4, warmup=1)(3) == 1
+
+
+def test_the_rate_falls_by_epoch():
+    share = by_epoch(steps_an_epoch=3, decay=0.5)
+    assert [share(taken) for taken in range(8)] == [1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25]
+
+
+def test_the_rate_follows_the_time_that_is_spent():
+    share = linear_in_time(warmup=0.2)
+    assert [share(x) for x in (0.1, 0.2, 0.6, 1.0, 1.7)] == pytest.approx(
+        [0.5, 1, 0.5, 0, 0], abs=1e-4
+    )
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_each_optimizer_has_the_numbers_it_is_given(encoder, tmp_path, name):
+    numbers = {"adadelta": {"rho": 0.95}, "adam": {"beta2": 0.98}}.get(name, {})
+    chosen = {"name": name, "eps": 1e-7, "weight_decay": 0.5, **numbers}
+    run = tiny_run("bert4so", encoder, tmp_path, train={"optimizer": chosen})
+    system = MODELS["bert4so"]
+    model = system.build(run.model, system.make_input(run.model, []))
+    optimizer = make_optimizer(model, run.train)
+    assert type(optimizer).__name__.lower() == name
+    for group in optimizer.param_groups:
+        assert group["eps"] == 1e-7
+        assert group["weight_decay"] in (0.5, 0)
+        assert group.get("rho", 0.95) == 0.95
+        if name == "adam":
+            assert group["betas"] == (0.9, 0.98)
+
+
+def test_training_stops_when_patience_ends():
+    def validated(*taus):
+        metrics = average([([0, 1], [0, 1])])
+        return History([], [Validation(k, k, replace(metrics, tau=t)) for k, t in enumerate(taus)])
+
+    assert not validated(0.1, 0.3, 0.2).waited(2)
+    assert validated(0.1, 0.3, 0.2, 0.3).waited(2)
+    assert not validated(0.1, 0.3, 0.2, 0.4).waited(2)
+    assert not validated(0.3, 0.2, 0.1, 0.1).waited(0)
 
 
 def test_each_part_has_its_rate_and_vectors_are_not_decayed(encoder, tmp_path):

@@ -1,5 +1,7 @@
 """What every system promises."""
 
+from itertools import permutations
+
 import pytest
 import torch
 
@@ -10,6 +12,12 @@ from bert4so.metrics import average
 
 STILL = ["decoder.score.2.bias", "self.key.bias"]
 """Endings of weights without a gradient: a softmax cancels what all sentences, or keys, share."""
+
+
+DEPENDS_ON_THE_SHUFFLE = {"cnn-ptrnet", "lstm-ptrnet", "bert4so"}
+"""An LSTM over the sentences as they are given, or positions in the row, see where they stand."""
+
+DRAWS_NEGATIVES = {"variant-lstm-ptrnet"}
 
 
 def test_orders_are_permutations(model, puzzles):
@@ -26,10 +34,13 @@ def test_a_batch_mate_changes_no_order(model, puzzles):
     for puzzle, beside in zip(puzzles, together, strict=True):
         (alone,) = model.order([puzzle])
         assert alone.order == beside.order
-        assert alone.scores == pytest.approx(beside.scores, abs=1e-5)
+        assert alone.confidence == pytest.approx(beside.confidence, rel=1e-4)
+        assert alone.before == pytest.approx(beside.before, abs=1e-4)
 
 
-def test_a_batch_mate_and_padding_change_no_loss(model, puzzles):
+def test_a_batch_mate_and_padding_change_no_loss(run, model, puzzles):
+    if run.system in DRAWS_NEGATIVES:
+        pytest.skip("its paper takes negatives from the batch")
     few = puzzles[:6]
     alone = [model(model.input([puzzle])) for puzzle in few]
     torch.testing.assert_close(model(model.input(few)), sum(alone) / len(few))
@@ -42,6 +53,9 @@ def test_the_answer_is_not_read_when_ordering(model, puzzles):
 
 def test_every_weight_gets_a_gradient(model, puzzles):
     model.train()
+    with torch.no_grad():  # as if something had been learned: some paths begin all but closed
+        for weight in model.parameters():
+            weight += 0.3 * torch.randn_like(weight)
     # In anomaly mode a NaN is an error even where a mask would hide it.
     with torch.autograd.set_detect_anomaly(True):
         model(model.input(puzzles)).backward()
@@ -64,17 +78,49 @@ def test_it_learns_twenty_documents(run, model):
     learned = [Document(str(i), tuple(f"{s} {i}" for s in steps[: 2 + i % 4])) for i in range(20)]
     optimizer = torch.optim.Adam(parameter_groups(model, run.train))
     losses = []
-    for epoch in range(60):
+    for epoch in range(100):
         model.train()
         loss = model(model.input([shuffle(document, epoch) for document in learned]))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    assert losses[-1] < losses[0] / 2
+    # Not lower: among drawn negatives are sentences that differ in a number only.
+    assert losses[-1] < 0.75 * losses[0]
     unseen = [shuffle(document, "unseen") for document in learned]
     found = [ordering.order for ordering in model.order(unseen)]
     assert average(zip(found, [puzzle.order for puzzle in unseen], strict=True)).tau > 0.95
+
+
+def test_another_shuffle_is_read_alike_where_it_is_promised(run, model):
+    sentences = (
+        "we eat bread",
+        "first wake up on day 3",
+        "now sleep",
+        "later go out",
+        "home we go",
+    )
+    shuffles = list(permutations(range(5)))[::7]
+    read = {
+        ordering.sentences
+        for ordering in model.order([Puzzle(tuple(sentences[i] for i in s)) for s in shuffles])
+    }
+    assert (len(read) > 1) == (run.system in DEPENDS_ON_THE_SHUFFLE)
+
+
+@pytest.mark.parametrize("n", [1, 2, 40])
+def test_any_number_of_sentences_is_ordered(model, n):
+    sentences = tuple(f"a b {k}" for k in range(n))  # short: some read all in one row
+    if n == 40:
+        sentences = tuple("abcdefghijklmnopqrstuvwxyz0123456789.,!?")
+    (ordering,) = model.order([Puzzle(sentences)])
+    assert sorted(ordering.order) == list(range(n))
+    assert 0 < ordering.confidence <= 1
+
+
+def test_words_that_nobody_has_seen_are_ordered(model):
+    (ordering,) = model.order([Puzzle(("xqzt vvwk", "zzkq", "qqxw jjvz xqzt"))])
+    assert sorted(ordering.order) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

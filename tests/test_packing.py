@@ -31,7 +31,7 @@ def test_a_row_by_hand(packer):
 
 def test_the_limit_is_the_encoders_not_the_tokenizers(packer):
     # The tokenizer's file says to cut, and to pad, at 16.
-    assert packer.layout.positions == 96
+    assert packer.layout.positions == 128
     assert len(packer.pack(["bread " * 40, "sleep"]).ids) == 45
 
 
@@ -49,9 +49,9 @@ def test_a_sentence_without_words_is_an_unknown_word(packer):
 
 def test_the_longest_sentences_give_way_first(packer):
     row = packer.pack(["bread " * 200, "we eat bread", "sleep " * 60])
-    assert len(row.ids) == 96
+    assert len(row.ids) == 128
     assert row.cut.tolist() == [True, False, True]
-    assert np.bincount(row.owners[row.owners >= 0]).tolist() == [44, 3, 43]
+    assert np.bincount(row.owners[row.owners >= 0]).tolist() == [60, 3, 59]
     assert (row.ids == CLS).sum() == (row.ids == SEP).sum() == 3
 
 
@@ -72,10 +72,10 @@ def test_what_is_kept_fits_and_is_as_even_as_can_be(lengths, positions):
 
 
 def test_too_many_sentences_are_refused_with_what_would_fit(packer):
-    with pytest.raises(UserError, match="10 sentences and 500 word pieces is too long") as error:
-        packer.pack(["bread " * 50] * 10)
-    assert "reads 96 at once, which is room for 9 sentences of 8" in str(error.value)
-    assert len(packer.pack(["sleep"] * 32).ids) == 96  # short ones fit all the same
+    with pytest.raises(UserError, match="13 sentences and 650 word pieces is too long") as error:
+        packer.pack(["bread " * 50] * 13)
+    assert "reads 128 at once, which is room for 12 sentences of 8" in str(error.value)
+    assert len(packer.pack(["sleep"] * 42).ids) == 126  # short ones fit all the same
 
 
 def test_a_packer_is_saved_whole(packer, tmp_path):

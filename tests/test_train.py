@@ -58,9 +58,21 @@ def test_the_best_epoch_is_kept_not_the_last(encoder, splits, tmp_path):
     assert kept.tau + kept.pmr == pytest.approx(max(worths))
 
 
+def test_a_run_by_the_clock_ends_when_its_time_is_up(encoder, splits, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path, minutes=0.02, train={"epochs": 1})
+    train(run, splits, tmp_path / "run", COMMAND)
+    steps = [event for event in events(tmp_path / "run") if "loss" in event]
+    assert steps[-1]["spent"] >= 1.2  # of CPU time, 0.02 minutes
+    assert steps[-2]["spent"] < 1.2
+    assert steps[-1]["epoch"] > 1
+    assert steps[-1]["learning_rate"] < 0.2 * max(step["learning_rate"] for step in steps)
+    assert "metrics" in events(tmp_path / "run")[-1]  # and what it has come to is measured
+
+
 LONG = Document("much-too-long", tuple(f"{'bread ' * 40}{i}" for i in range(20)))
 
 
+@pytest.mark.parametrize("run", ["bert4so"], indirect=True)
 @pytest.mark.parametrize("split", ["train", "valid", "test"])
 def test_a_document_that_cannot_fit_is_named_before_training(run, splits, tmp_path, split):
     longer = replace(splits, **{split: [*getattr(splits, split), LONG]})

@@ -140,6 +140,7 @@ def test_the_number_evaluated_is_printed_and_is_what_was_asked_for(bert4so, trai
     assert out.endswith("documents  13 of 14: 1 of one sentence left out\n")
 
 
+@pytest.mark.parametrize("run", ["bert4so"], indirect=True)
 def test_a_document_too_long_for_a_model_is_an_error_not_an_omission(bert4so, trained, tmp_path):
     documents = [*many(5, 3), Document("endless", ("bread " * 9,) * 20)]
     write_records(

@@ -12,21 +12,21 @@ LETTERS = [chr(c) for c in range(ord("a"), ord("z") + 1)] + [str(d) for d in ran
 
 BERT_LIKE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
 KINDS = {
-    "bert": BERT_LIKE | {"intermediate_size": 64, "max_position_embeddings": 96},
+    "bert": BERT_LIKE | {"intermediate_size": 64, "max_position_embeddings": 128},
     "electra": BERT_LIKE
-    | {"intermediate_size": 64, "max_position_embeddings": 96, "embedding_size": 32},
+    | {"intermediate_size": 64, "max_position_embeddings": 128, "embedding_size": 32},
     "albert": BERT_LIKE
-    | {"intermediate_size": 64, "max_position_embeddings": 96, "embedding_size": 32},
+    | {"intermediate_size": 64, "max_position_embeddings": 128, "embedding_size": 32},
     "distilbert": {
-        "dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64, "max_position_embeddings": 96,
+        "dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64, "max_position_embeddings": 128,
     },
     "roberta": BERT_LIKE
-    | {"intermediate_size": 64, "max_position_embeddings": 98, "type_vocab_size": 1},
-    "mpnet": BERT_LIKE | {"intermediate_size": 64, "max_position_embeddings": 98},
+    | {"intermediate_size": 64, "max_position_embeddings": 130, "type_vocab_size": 1},
+    "mpnet": BERT_LIKE | {"intermediate_size": 64, "max_position_embeddings": 130},
     "modernbert": BERT_LIKE
-    | {"intermediate_size": 64, "max_position_embeddings": 96, "global_attn_every_n_layers": 1},
+    | {"intermediate_size": 64, "max_position_embeddings": 128, "global_attn_every_n_layers": 1},
 }  # fmt: skip
-"""Sizes by the kind of encoder; all of them can read 96 tokens."""
+"""Sizes by the kind of encoder; all of them can read 128 tokens."""
 
 
 def make_encoder(kind: str, folder: Path) -> Path:

@@ -19,7 +19,7 @@ Values = dict[str, Any]
 class Settings(BaseModel):
     """Base of every table of a configuration: frozen, no unknown key, no silent conversion."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, ser_json_inf_nan="strings")
 
 
 class LearningRates(Settings):
@@ -30,25 +30,43 @@ class LearningRates(Settings):
     decoder: float = Field(gt=0)
 
 
+class Optimizer(Settings):
+    """An optimizer of PyTorch; numbers that are not given are its own defaults there.
+
+    weight_decay: on matrices only; decoupled with AdamW, else added to the gradient (L2).
+    """
+
+    name: Literal["adamw", "adam", "adagrad", "adadelta"]
+    weight_decay: float = Field(ge=0)
+    beta2: float | None = Field(default=None, gt=0, lt=1)
+    rho: float | None = Field(default=None, gt=0, lt=1)
+    eps: float | None = Field(default=None, gt=0)
+
+
 class Training(Settings):
     """How a system is trained. It has no defaults: each system's file states its own numbers.
 
-    epochs:       how often every document is seen, each time freshly shuffled.
+    epochs:       how often every document is seen at most, each time freshly shuffled.
+    patience:     stop after so many validations without a better one; 0: go on to the end.
     batch:        documents a step, over all processes.
     accumulate:   parts in which each process takes its share of a batch, to save memory.
-    learning_rate: reached after the warm-up; linear to it, linear down to 0 after it.
+    learning_rate: the highest of each part.
+    schedule:     "linear": up over the warm-up, then down to 0; "epochs": times `decay` each epoch.
     warmup:       the share of all steps that is warm-up.
-    weight_decay: of AdamW, on matrices only.
-    clip:         the greatest norm of the gradient.
+    decay:        what an epoch's learning rate is of that of the epoch before.
+    clip:         the greatest norm of the gradient; inf: any.
     precision:    of the arithmetic; weights are always kept in float32.
     """
 
     epochs: int = Field(ge=1)
+    patience: int = Field(ge=0)
     batch: int = Field(ge=1)
     accumulate: int = Field(ge=1)
+    optimizer: Optimizer
     learning_rate: LearningRates
+    schedule: Literal["linear", "epochs"]
     warmup: float = Field(ge=0, le=1)
-    weight_decay: float = Field(ge=0)
+    decay: float = Field(gt=0, le=1)
     clip: float = Field(gt=0)
     precision: Literal["float32", "bf16"]
 
@@ -56,8 +74,10 @@ class Training(Settings):
 class Run(Settings):
     """A whole run: which system learns what, with which numbers.
 
-    corpus: is learned from, chosen by and tested on.
-    join:   more corpora, to be learned from as well.
+    corpus:  is learned from, chosen by and tested on.
+    join:    more corpora, to be learned from as well.
+    minutes: train for so long, however many epochs that is (CPU time by thread, without
+             validation; a learning rate that falls to 0 does so in that time); 0: for the epochs.
     """
 
     system: str
@@ -65,6 +85,7 @@ class Run(Settings):
     join: list[str] = Field(default_factory=list)
     scale: Literal["paper", "desk"] = "paper"
     seed: int = 1
+    minutes: float = Field(0.0, ge=0)
     model: SerializeAsAny[Settings]
     train: Training
 

@@ -9,9 +9,11 @@ from importlib.util import find_spec
 from bert4so.data.corpus import corpora, shelves
 from bert4so.locate import DEFAULT, locate
 from bert4so.machine import processor
+from bert4so.nouns import find_tagger, full_name
 
 EXTRAS = {
     "data": ["zstandard", "pysbd", "pyarrow", "datasets", "scipy"],
+    "graph": ["HanTa"],
     "train": ["torch", "transformers", "accelerate", "safetensors", "pydantic", "matplotlib"],
 }
 
@@ -26,6 +28,7 @@ def findings() -> Iterator[tuple[str, str]]:
         hint = f"missing {', '.join(missing)}: pip install 'bert4so[{extra}]'"
         yield f"[{extra}]", hint if missing else ", ".join(map(_versioned, packages))
     yield "encoder", _encoder()
+    yield "nouns", full_name(find_tagger(""))
     for shelf in shelves():
         names = ", ".join(folder.name for folder in corpora(shelf))
         yield "corpora", f"{shelf}: {names or 'none'}"

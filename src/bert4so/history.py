@@ -13,6 +13,7 @@ class Step:
     learning_rate: that of the sentence encoder.
     tokens, cells: those of the batch, without and with its padding.
     seconds:       since training began, validation left out.
+    spent:         the same in CPU time by thread: other work on the machine does not count.
     """
 
     step: int
@@ -22,6 +23,7 @@ class Step:
     tokens: int
     cells: int
     seconds: float
+    spent: float
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,11 @@ class History:
     def best(self) -> Validation:
         """The validation of most worth, the first of equals."""
         return max(self.validations, key=lambda validation: validation.worth)
+
+    def waited(self, patience: int) -> bool:
+        """Whether so many validations have come since the best; never for 0."""
+        since = len(self.validations) - 1 - self.validations.index(self.best)
+        return 0 < patience <= since
 
     @property
     def tokens_per_second(self) -> float:

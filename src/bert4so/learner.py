@@ -5,7 +5,7 @@ processes. Its data loaders and schedulers are not used: they even out the last 
 documents, and step once a process. Here every process is given the whole batch and takes its share.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +13,19 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 from torch import Tensor
-from torch.optim import AdamW
-from torch.optim.lr_scheduler import LambdaLR
+from torch.optim import Adadelta, Adagrad, Adam, AdamW, Optimizer
 
 from bert4so.config import Training
 from bert4so.document import Puzzle
 from bert4so.errors import UserError
 from bert4so.model import OrderingModel
-from bert4so.schedule import linear
+
+OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
+    "adamw": AdamW,
+    "adam": Adam,
+    "adagrad": Adagrad,
+    "adadelta": Adadelta,
+}
 
 
 @dataclass(frozen=True)
@@ -39,22 +44,24 @@ class Taken:
 
 
 class Learner:
-    """A model, its optimizer and its schedule."""
+    """A model and its optimizer."""
 
     def __init__(
-        self, accelerator: Accelerator, model: OrderingModel[Any], training: Training, steps: int
+        self, accelerator: Accelerator, model: OrderingModel[Any], training: Training
     ) -> None:
         self.accelerator = accelerator
         self.training = training
         self.input = model.input
-        optimizer = AdamW(parameter_groups(model, training))
-        self.schedule = LambdaLR(optimizer, linear(steps, training.warmup))
-        self.model, self.optimizer = accelerator.prepare(model, optimizer)
+        self.model, self.optimizer = accelerator.prepare(model, make_optimizer(model, training))
 
-    def step(self, puzzles: Sequence[Puzzle]) -> Taken:
-        """Learn from a batch. Every document weighs the same, whichever share it is in."""
+    def step(self, puzzles: Sequence[Puzzle], rate: float = 1.0) -> Taken:
+        """Learn from a batch, at so much of the highest rate of each part.
+
+        Every document weighs the same, whichever share it is in.
+        """
         self.model.train()
-        rate = float(self.schedule.get_last_lr()[0])
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["highest"] * rate
         totals = torch.zeros(3, dtype=torch.float64, device=self.accelerator.device)
         for share, weight in self._own_shares(puzzles):
             batch = self.input(share).to(self.accelerator.device)
@@ -67,11 +74,10 @@ class Learner:
                 self.optimizer.zero_grad()
             counts = [batch.tokens, batch.cells] if weight else [0, 0]
             totals += torch.tensor([loss.item() / self._parts, *counts]).to(totals)
-        self.schedule.step()
         mean, tokens, cells = self.accelerator.reduce(totals, "sum").tolist()
         if not torch.tensor(mean).isfinite():
             raise UserError(f"the loss is {mean}: training has failed; try a lower learning_rate")
-        return Taken(mean, rate, int(tokens), int(cells))
+        return Taken(mean, float(self.optimizer.param_groups[0]["lr"]), int(tokens), int(cells))
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Tensors and plain values from which `restore` makes the same learner."""
@@ -89,7 +95,6 @@ class Learner:
                 {key: value for key, value in group.items() if key != "params"}
                 for group in memory["param_groups"]
             ],
-            "schedule": self.schedule.state_dict(),
             "processes": len(states),
         }
 
@@ -111,7 +116,6 @@ class Learner:
             own | known for own, known in zip(memory["param_groups"], facts["groups"], strict=True)
         ]
         self.optimizer.load_state_dict({"state": kept, "param_groups": groups})
-        self.schedule.load_state_dict(facts["schedule"])
         own_state = tensors[f"random.{self.accelerator.process_index}"]
         set_random_state(self.accelerator.device, own_state)
 
@@ -151,15 +155,26 @@ def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {n.removeprefix(start): tensor for n, tensor in tensors.items() if n.startswith(start)}
 
 
+def make_optimizer(model: OrderingModel[Any], training: Training) -> Optimizer:
+    """The optimizer that a system is trained by."""
+    chosen = training.optimizer
+    numbers: dict[str, Any] = {"eps": chosen.eps, "rho": chosen.rho}
+    if chosen.beta2 is not None:
+        numbers["betas"] = (0.9, chosen.beta2)
+    given = {name: number for name, number in numbers.items() if number is not None}
+    return OPTIMIZERS[chosen.name](parameter_groups(model, training), **given)
+
+
 def parameter_groups(model: OrderingModel[Any], training: Training) -> list[dict[str, Any]]:
     """Each part at its own rate; vectors (biases, normalization) are not decayed."""
     groups = []
     for part, rate in training.learning_rate.model_dump().items():
         weights = list(model.get_submodule(part).parameters())
         for decay, chosen in (
-            (training.weight_decay, [weight for weight in weights if weight.ndim > 1]),
+            (training.optimizer.weight_decay, [weight for weight in weights if weight.ndim > 1]),
             (0.0, [weight for weight in weights if weight.ndim <= 1]),
         ):
             if chosen:
-                groups.append({"params": chosen, "lr": rate, "weight_decay": decay})
+                own = {"params": chosen, "lr": rate, "highest": rate, "weight_decay": decay}
+                groups.append(own)
     return groups

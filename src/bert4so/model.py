@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from bert4so.batch import Batch
 from bert4so.data.batches import within_budget
-from bert4so.document import Decision, Ordering, Puzzle
+from bert4so.document import Decision, Document, Ordering, Puzzle
 
 Made = TypeVar("Made", bound=Batch, covariant=True)
 Read = TypeVar("Read", bound=Batch, contravariant=True)
@@ -52,6 +52,9 @@ class Input(ABC, Generic[Made]):
 
         Raises `UserError` for one that no batch can hold.
         """
+
+    def prepare(self, documents: Sequence[Document]) -> None:
+        """Find out beforehand what takes long to find out of documents to come; here nothing."""
 
     @abstractmethod
     def save(self, folder: Path) -> None:

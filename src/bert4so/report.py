@@ -62,12 +62,13 @@ def _write(
 
 def _facts(run: Run, history: History, measured: dict[str, Metrics]) -> dict[str, Any]:
     return {
-        "run": run.model_dump(),
+        "run": json.loads(run.model_dump_json()),
         "machine": machine(),
         **{split: asdict(metrics) for split, metrics in measured.items()},
         "epoch": history.best.epoch,
         "steps": len(history.steps),
         "minutes": round(history.steps[-1].seconds / 60, 2),
+        "cpu_minutes": round(history.steps[-1].spent / 60, 2),
         "tokens_per_second": round(history.tokens_per_second),
         "padding": round(history.padding, 4),
     }

@@ -38,6 +38,8 @@ def system_named(name: object, where: str) -> System:
 
 def _numbers(system: System, given: Values) -> Values:
     """The given values over the system's own."""
-    own: Values = {"model": {}, "train": system.TRAINING.model_dump()}
+    own: Values = {"model": {}, "train": system.TRAINING.model_dump(exclude_none=True)}
     at_desk = system.DESK if given.get("scale") == "desk" else {}
-    return merge(merge(own, at_desk), given)
+    by_corpus: dict[str, Values] = getattr(system, "BY_CORPUS", {})
+    here = by_corpus.get(Path(str(given.get("corpus"))).name, {})
+    return reduce(merge, [at_desk, here, given], own)

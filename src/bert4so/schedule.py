@@ -16,3 +16,15 @@ def linear(steps: int, warmup: float) -> Callable[[int], float]:
         return (steps - taken) / max(steps - rising, 1)
 
     return share
+
+
+def by_epoch(steps_an_epoch: int, decay: float) -> Callable[[int], float]:
+    """Times `decay` after every epoch."""
+    return lambda taken: float(decay ** (taken // steps_an_epoch))
+
+
+def linear_in_time(warmup: float) -> Callable[[float], float]:
+    """As `linear`, over the share of a budget that is spent, 0 to 1."""
+    fine = 1_000_000
+    share = linear(fine, warmup)
+    return lambda spent: share(min(int(spent * fine), fine))

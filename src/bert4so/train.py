@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from bert4so.models import MODELS
 from bert4so.processes import on_cpu, solve_together
 from bert4so.progress import progress_bar, say
 from bert4so.report import write_report
+from bert4so.schedule import by_epoch, linear, linear_in_time
 from bert4so.snapshot import Snapshot, clear_snapshots, newest_snapshot, write_snapshot
 
 
@@ -57,15 +59,14 @@ def train(
 
 def _learn(trainer: "Trainer", snapshot_minutes: float) -> None:
     """Take all steps that are left, with a snapshot now and then."""
-    epochs, folder = trainer.run.train.epochs, trainer.folder
-    saved = time.monotonic()
+    folder, saved = trainer.folder, time.monotonic()
     with (
         Interrupt() as interrupt,
         Recorder(folder if trainer.first else None, trainer.history) as recorder,
         progress_bar(f"training {trainer.run.system}", trainer.steps, trainer.first) as advance,
     ):
         advance(len(trainer.history.steps))
-        for epoch in range(1, epochs + 1):
+        for epoch in trainer.epochs():
             for step in trainer.learn(epoch):
                 recorder.step(step)
                 advance(1, f"epoch {epoch}  loss {step.loss:.3f}")
@@ -92,12 +93,16 @@ class Trainer:
         )
         self.first = self.accelerator.is_main_process
         torch.manual_seed(run.seed)
-        self.model = _start(run, splits.train)
+        # What the first finds out of the documents, and keeps, the others find there.
+        with self.accelerator.main_process_first():
+            self.model = _start(run, splits.train)
+            self.model.input.prepare([*splits.valid, *splits.test])
         self.splits = _fitting(self.model, splits, on_bad)
         self.sizes = [self.model.input.size(Puzzle(d.sentences)) for d in self.splits.train]
         self.steps_an_epoch = -(-len(self.splits.train) // run.train.batch)
-        self.steps = run.train.epochs * self.steps_an_epoch
-        self.learner = Learner(self.accelerator, self.model, run.train, self.steps)
+        # How many they will be is not known of a run by the clock.
+        self.steps = None if run.minutes else run.train.epochs * self.steps_an_epoch
+        self.learner = Learner(self.accelerator, self.model, run.train)
         # The weights start the same in every process; what is dropped out differs.
         torch.manual_seed(run.seed + self.accelerator.process_index)
         self.history = History()
@@ -112,16 +117,31 @@ class Trainer:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(self.folder / "run.toml", dump_toml(self.run).encode())
 
+    def epochs(self) -> Iterator[int]:
+        """The epochs of the run, from 1, to the last that patience or the clock allows."""
+        for epoch in count(1):
+            yield epoch
+            last = self.spent >= 1 if self.run.minutes else epoch == self.run.train.epochs
+            if last or self.history.waited(self.run.train.patience):
+                return
+
+    @property
+    def spent(self) -> float:
+        """The share of the time that the run may take which it has taken, where it has a limit."""
+        taken = self.history.steps[-1].spent if self.history.steps else 0.0
+        return taken / (60 * self.run.minutes)
+
     def learn(self, epoch: int) -> Iterator[Step]:
         """See every document once, freshly shuffled; tells of each step.
 
-        What the history has of the epoch is passed over.
+        What the history has of the epoch is passed over. Ends when the time is up.
         """
         seen = len(self.history.steps) - (epoch - 1) * self.steps_an_epoch
-        before = self.history.steps[-1].seconds if self.history.steps else 0.0
-        began = time.perf_counter()
+        clock = _Clock(self.history)
         for chosen in self._batches(epoch)[max(seen, 0) :]:
-            taken = self.learner.step(self._puzzles(chosen, epoch))
+            if self.run.minutes and self.spent >= 1:
+                return
+            taken = self.learner.step(self._puzzles(chosen, epoch), self._rate())
             step = Step(
                 step=len(self.history.steps) + 1,
                 epoch=epoch,
@@ -129,7 +149,8 @@ class Trainer:
                 learning_rate=taken.learning_rate,
                 tokens=taken.tokens,
                 cells=taken.cells,
-                seconds=before + time.perf_counter() - began,
+                seconds=clock.seconds(),
+                spent=self._together(clock.spent()),
             )
             self.history.steps.append(step)
             yield step
@@ -141,7 +162,8 @@ class Trainer:
         self.history.validations.append(validation)
         if self.first:
             loss = self.history.steps[-1].loss
-            say(f"epoch {epoch}/{self.run.train.epochs}  loss {loss:.3f}  validation {metrics}")
+            of = "" if self.run.minutes else f"/{self.run.train.epochs}"
+            say(f"epoch {epoch}{of}  loss {loss:.3f}  validation {metrics}")
         if self.first and self.history.best is validation:
             save_model(self.folder, self.run, self.model)
         return validation
@@ -161,12 +183,44 @@ class Trainer:
                 self.folder, Snapshot(self.run.model_dump(), self.history, facts, tensors)
             )
 
+    def _rate(self) -> float:
+        """The share of the highest learning rate that is due."""
+        training, taken = self.run.train, len(self.history.steps)
+        if training.schedule == "epochs":
+            return by_epoch(self.steps_an_epoch, training.decay)(taken)
+        if self.steps is None:
+            return linear_in_time(training.warmup)(self.spent)
+        return linear(self.steps, training.warmup)(taken)
+
+    def _together(self, seconds: float) -> float:
+        """The mean over the processes: all must do the same at the same time."""
+        own = torch.tensor(seconds, device=self.accelerator.device)
+        return float(self.accelerator.reduce(own, "mean"))
+
     def _batches(self, epoch: int) -> list[list[int]]:
         ids = [document.id for document in self.splits.train]
         return epoch_batches(ids, self.sizes, self.run.train.batch, self.run.seed, epoch)
 
     def _puzzles(self, chosen: Sequence[int], epoch: int) -> list[Puzzle]:
         return [shuffle(self.splits.train[i], f"{self.run.seed}/{epoch}") for i in chosen]
+
+
+class _Clock:
+    """Goes on from where the history ends."""
+
+    def __init__(self, history: History) -> None:
+        last = history.steps[-1] if history.steps else None
+        self.before = (last.seconds, last.spent) if last else (0.0, 0.0)
+        self.began = time.perf_counter(), time.process_time()
+
+    def seconds(self) -> float:
+        """By the clock on the wall."""
+        return self.before[0] + time.perf_counter() - self.began[0]
+
+    def spent(self) -> float:
+        """CPU time by thread."""
+        used = time.process_time() - self.began[1]
+        return self.before[1] + used / torch.get_num_threads()
 
 
 def _start(run: Run, documents: Sequence[Document]) -> OrderingModel[Any]:

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from bert4so import locate
-from bert4so.config import LearningRates, Settings, Training, Values
+from bert4so.config import LearningRates, Optimizer, Settings, Training, Values
 from bert4so.decoders.scores import Loss, ScoreDecoder
 from bert4so.document import Document
 from bert4so.document_encoders.transformer import TransformerDocument
@@ -36,11 +36,14 @@ class Config(Settings):
 
 TRAINING = Training(
     epochs=5,
+    patience=0,
     batch=32,
     accumulate=1,
+    optimizer=Optimizer(name="adamw", weight_decay=0.01),  # our choice: AdamW's default
     learning_rate=LearningRates(sentence_encoder=5e-5, document_encoder=5e-5, decoder=5e-3),
+    schedule="linear",
     warmup=0.2,
-    weight_decay=0.01,  # our choice: AdamW's default
+    decay=1.0,
     clip=1.0,  # our choice
     precision="float32",
 )

@@ -16,6 +16,9 @@ class System(Protocol):
     Config:   the model's settings; their defaults are the paper's numbers.
     TRAINING: how the paper trains it.
     DESK:     the few numbers of both, by table, that differ at desk scale.
+
+    A module may also have BY_CORPUS, the numbers that its paper sets by corpus: for the name of a
+    corpus, values by table.
     """
 
     @property

@@ -1,0 +1,77 @@
+"""The words of a corpus, each with a number."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Self
+
+from bert4so.data.lines import read_lines
+from bert4so.document import Document
+from bert4so.errors import UserError
+
+PADDING, UNKNOWN = 0, 1
+WORD = re.compile(r"\w+|[^\w\s]")
+
+
+def words(sentence: str) -> list[str]:
+    """The words and signs of a sentence, in lower case."""
+    return WORD.findall(sentence.lower())
+
+
+class Vocabulary:
+    """Words by number; 0 is padding, 1 is every word that it does not have."""
+
+    def __init__(self, known: Sequence[str]) -> None:
+        self.known = list(known)
+        self.number = {word: k for k, word in enumerate(known, start=UNKNOWN + 1)}
+
+    def __len__(self) -> int:
+        return len(self.known) + UNKNOWN + 1
+
+    @classmethod
+    def of(cls, documents: Iterable[Document], most: int) -> Self:
+        """The words that are most frequent in some documents; of equals, by the alphabet."""
+        counts = Counter(
+            word for document in documents for one in document.sentences for word in words(one)
+        )
+        ranked = sorted(counts, key=lambda word: (-counts[word], word))
+        return cls(ranked[:most])
+
+    def ids(self, sentence: str) -> list[int]:
+        """The numbers of a sentence's words; a sentence that has none is one unknown word."""
+        return [self.number.get(word, UNKNOWN) for word in words(sentence)] or [UNKNOWN]
+
+    def save(self, path: Path) -> None:
+        """Write the words, as JSON."""
+        path.write_text(json.dumps(self.known, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """What `save` wrote."""
+        known = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(known, list) or not all(isinstance(word, str) for word in known):
+            raise UserError(f"{path}: wanted a list of words")
+        return cls(known)
+
+
+def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> dict[int, list[float]]:
+    """The vectors of the words that are in both: GloVe's text form, a word and its numbers a line.
+
+    By the numbers of the words.
+    """
+    found = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        word, *numbers = line.rstrip().split(" ")
+        if word not in vocabulary.number:
+            continue
+        if len(numbers) != width:
+            raise UserError(f"{path}:{number}: a vector of {len(numbers)}: wanted {width} numbers")
+        try:
+            found[vocabulary.number[word]] = [float(each) for each in numbers]
+        except ValueError as error:
+            raise UserError(f"{path}:{number}: {error}") from None
+    if not found:
+        raise UserError(f"{path}: none of the corpus's words in it")
+    return found
