@@ -58,11 +58,11 @@ DESK: Values = {
         "encoder": locate.DEFAULT,
         # On a CPU dropout takes more than half the time of a step.
         "encoder_dropout": 0.0,
-        "pooling": "mean",
     },
-    # A small encoder wants larger steps.
+    # A small encoder wants larger steps; and those want a warm-up, and more pairs each.
     "train": {
         "batch": 4,
+        "warmup": 0.1,
         "learning_rate": {"sentence_encoder": 3e-4, "document_encoder": 3e-4, "decoder": 1e-3},
     },
 }

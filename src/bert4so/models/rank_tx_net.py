@@ -20,9 +20,10 @@ from bert4so.sentence_encoders.rows import AtRowCls, MeanOfRow, RowEncoder, RowS
 
 
 class Config(Settings):
-    """The paper's parts. There is no public code: the numbers are our choice where it says so.
+    """The paper's parts, of which there is no public code.
 
-    The decoder is that of BERT4SO's paper, which compares the two systems.
+    What we could not find out is as in BERT4SO, layers and decoder with it: so the two systems
+    differ in how sentences are read, and in the loss.
     """
 
     encoder: str = "bert-base-uncased"
@@ -55,7 +56,6 @@ DESK: Values = {
         "encoder": locate.DEFAULT,
         # On a CPU dropout takes more than half the time of a step.
         "encoder_dropout": 0.0,
-        "pooling": "mean",
     },
     # A small encoder wants larger steps.
     "train": {
