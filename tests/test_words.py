@@ -97,11 +97,7 @@ def by_hand(encoder, ids):
         ]
         return torch.tensor(found)
     if isinstance(encoder, BothEnds):
-        forth, back = torch.nn.LSTM(VECTOR, HIDDEN), torch.nn.LSTM(VECTOR, HIDDEN)
-        for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"):
-            setattr(forth, name, getattr(encoder.lstm, name))
-            setattr(back, name, getattr(encoder.lstm, f"{name}_reverse"))
-        return torch.cat([forth(rows)[1][0][0], back(rows.flip(0))[1][0][0]])
+        return torch.cat([encoder.forth(rows)[1][0][0], encoder.back(rows.flip(0))[1][0][0]])
     _, (hidden, cell) = encoder.lstm(rows)
     return torch.cat([cell[0], hidden[0]]) if isinstance(encoder, LastStates) else hidden[0]
 

@@ -25,12 +25,23 @@ class WordEncoder(SentenceEncoder[WordsBatch]):
             self.vectors.weight[PADDING].zero_()
         self.dropout = nn.Dropout(dropout)
 
+    GROUPS = 8
+    """Sentences are encoded among those of like length: one long sentence makes few others long."""
+
     def forward(self, batch: WordsBatch) -> Tensor:
-        words = batch.words[batch.mask]
-        encoded = self.encode(self.dropout(self.vectors(words)), batch.lengths[batch.mask])
-        vectors = encoded.new_zeros(*batch.mask.shape, self.width)
-        vectors[batch.mask] = encoded
+        words, lengths = batch.words[batch.mask], batch.lengths[batch.mask]
+        by_length = lengths.argsort()
+        encoded = [
+            self._encode_group(words[group], lengths[group])
+            for group in by_length.tensor_split(min(self.GROUPS, len(lengths)))
+        ]
+        vectors = encoded[0].new_zeros(*batch.mask.shape, self.width)
+        vectors[batch.mask] = torch.cat(encoded)[by_length.argsort()]
         return vectors
+
+    def _encode_group(self, words: Tensor, lengths: Tensor) -> Tensor:
+        longest = int(lengths.max())
+        return self.encode(self.dropout(self.vectors(words[:, :longest])), lengths)
 
     @abstractmethod
     def encode(self, words: Tensor, lengths: Tensor) -> Tensor:
@@ -83,9 +94,7 @@ class LastHidden(WordEncoder):
         self.width = hidden
 
     def encode(self, words: Tensor, lengths: Tensor) -> Tensor:
-        _, (hidden, _) = self.lstm(packed(words, lengths))
-        last: Tensor = hidden[0]
-        return last
+        return last_output(self.lstm, words, lengths)
 
 
 class BothEnds(WordEncoder):
@@ -93,12 +102,32 @@ class BothEnds(WordEncoder):
 
     def __init__(self, vocabulary: int, vector: int, width: int, dropout: float) -> None:
         super().__init__(vocabulary, vector, dropout)
-        self.lstm = nn.LSTM(vector, width // 2, batch_first=True, bidirectional=True)
+        self.forth = nn.LSTM(vector, width // 2, batch_first=True)
+        self.back = nn.LSTM(vector, width // 2, batch_first=True)
         self.width = width
 
     def encode(self, words: Tensor, lengths: Tensor) -> Tensor:
-        _, (hidden, _) = self.lstm(packed(words, lengths))
-        return torch.cat([hidden[0], hidden[1]], dim=1)
+        places = torch.arange(words.shape[1], device=words.device)
+        # The words from the last to the first; the padding stays behind them.
+        mirrored = (lengths[:, None] - 1 - places).remainder(words.shape[1])
+        backwards = words.gather(1, mirrored[..., None].expand_as(words))
+        return torch.cat(
+            [
+                last_output(self.forth, words, lengths),
+                last_output(self.back, backwards, lengths),
+            ],
+            dim=1,
+        )
+
+
+def last_output(lstm: nn.LSTM, words: Tensor, lengths: Tensor) -> Tensor:
+    """What an LSTM says at the last word of each sentence.
+
+    Read with the padding, which comes after it: on a CPU several times as fast as packed.
+    """
+    outputs, _ = lstm(words)
+    chosen: Tensor = outputs[torch.arange(len(words), device=words.device), lengths - 1]
+    return chosen
 
 
 def packed(words: Tensor, lengths: Tensor) -> nn.utils.rnn.PackedSequence:
