@@ -72,7 +72,8 @@ def test_the_rate_follows_the_time_that_is_spent():
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_each_optimizer_has_the_numbers_it_is_given(encoder, tmp_path, name):
-    numbers = {"adadelta": {"rho": 0.95}, "adam": {"beta2": 0.98}}.get(name, {})
+    own = {"adadelta": {"rho": 0.95}, "adam": {"beta2": 0.98}, "adagrad": {"accumulator": 0.1}}
+    numbers = own.get(name, {})
     chosen = {"name": name, "eps": 1e-7, "weight_decay": 0.5, **numbers}
     run = tiny_run("bert4so", encoder, tmp_path, train={"optimizer": chosen})
     system = MODELS["bert4so"]
@@ -83,8 +84,20 @@ def test_each_optimizer_has_the_numbers_it_is_given(encoder, tmp_path, name):
         assert group["eps"] == 1e-7
         assert group["weight_decay"] in (0.5, 0)
         assert group.get("rho", 0.95) == 0.95
+        assert group.get("initial_accumulator_value", 0.1) == 0.1
         if name == "adam":
             assert group["betas"] == (0.9, 0.98)
+
+
+@pytest.mark.parametrize("kept", ["learned", "fixed"])
+def test_embeddings_that_are_fixed_stay(encoder, tmp_path, puzzles, kept):
+    run = tiny_run("bert4so", encoder, tmp_path, model={"embeddings": kept})
+    system = MODELS["bert4so"]
+    model = system.build(run.model, system.make_input(run.model, []))
+    words = model.sentence_encoder.row.encoder.get_input_embeddings().weight
+    before = words.detach().clone()
+    Learner(Accelerator(cpu=True), model, run.train).step(puzzles)
+    assert words.equal(before) == (kept == "fixed")
 
 
 def test_training_stops_when_patience_ends():

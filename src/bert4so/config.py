@@ -34,6 +34,7 @@ class Optimizer(Settings):
     """An optimizer of PyTorch; numbers that are not given are its own defaults there.
 
     weight_decay: on matrices only; decoupled with AdamW, else added to the gradient (L2).
+    accumulator:  what Adagrad's sums of squares start from.
     """
 
     name: Literal["adamw", "adam", "adagrad", "adadelta"]
@@ -41,6 +42,7 @@ class Optimizer(Settings):
     beta2: float | None = Field(default=None, gt=0, lt=1)
     rho: float | None = Field(default=None, gt=0, lt=1)
     eps: float | None = Field(default=None, gt=0)
+    accumulator: float | None = Field(default=None, gt=0)
 
 
 class Training(Settings):

@@ -25,6 +25,7 @@ class Config(Settings):
 
     encoder: str = "bert-base-uncased"
     encoder_dropout: float = Field(0.1, ge=0, lt=1)  # as BERT was pretrained
+    embeddings: Literal["learned", "fixed"] = "learned"  # those of word pieces, in training
     pooling: Literal["cls", "mean"] = "cls"
     layers: int = Field(2, ge=1)
     heads: int = Field(12, ge=1)  # our choice: as in the encoder
@@ -77,6 +78,7 @@ def load_input(folder: Path) -> JoinedInput:
 def build(config: Config, input: JoinedInput) -> OrderingModel[JoinedBatch]:
     """Wire the parts; their weights have learned nothing."""
     row = JoinedRow(architecture(input.encoder_config))
+    row.encoder.get_input_embeddings().requires_grad_(config.embeddings == "learned")
     if row.width % config.heads:
         raise UserError(f"heads = {config.heads}: wanted a divisor of the encoder's {row.width}")
     pooled = {"cls": AtCls, "mean": MeanOfPieces}[config.pooling](row)

@@ -25,7 +25,10 @@ class Config(WordSettings):
     beam: int = Field(64, ge=1)
 
 
-DESK: Values = {}
+DESK: Values = {
+    # More steps in the same time: Adagrad's are small.
+    "train": {"batch": 16},
+}
 
 
 def build(config: Config, input: WordsInput) -> OrderingModel[WordsBatch]:
