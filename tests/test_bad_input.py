@@ -94,11 +94,20 @@ def test_a_packed_file_that_ends_early_is_named(bert4so, trained, tmp_path):
     says(bert4so("order", path, "--model", trained), path, ": Not a gzipped file")
 
 
-def test_what_is_too_long_is_named_by_its_line(bert4so, trained, tmp_path):
+def test_nothing_is_too_long_to_be_ordered(bert4so, trained, tmp_path):
     path = tmp_path / "long.txt"
     path.write_text("a\nb\n\n" + "bread bread bread bread bread bread bread bread bread\n" * 20)
-    result = bert4so("order", path, "--model", trained, "--format", "jsonl")
-    says(result, path, ":4: a document of 20 sentences and 180 word pieces is too long")
+    code, out, _ = bert4so("order", path, "--model", trained)
+    assert (code, out.count("\n")) == (0, 23)
+
+
+def test_what_is_too_long_to_be_measured_is_named(bert4so, trained, tmp_path):
+    record = {"id": "long", "sentences": ["bread " * 9] * 20}
+    (tmp_path / "test.jsonl").write_text(json.dumps(record))
+    result = bert4so("evaluate", trained, tmp_path)
+    says(result, "long", ": a document of 20 sentences and 180 word pieces is too long")
+    code, out, _ = bert4so("evaluate", trained, tmp_path, "--passes", 1)
+    assert (code, out.endswith("documents  1\n")) == (0, True)
 
 
 def test_one_sentence_is_in_order_already(bert4so, trained):
@@ -111,9 +120,9 @@ def test_skip_bad_goes_on_and_counts(bert4so, trained, tmp_path):
     path = tmp_path / "test.jsonl"
     path.write_text("\n".join([*lines, too_long, GOOD]))
     code, out, err = bert4so("order", path, "--model", trained, "--skip-bad")
-    assert (code, len(out.splitlines())) == (0, 3)
-    assert [line.split(":")[2] for line in err.splitlines()[:-1]] == ["2", "3", "5", "6", "7"]
-    assert err.splitlines()[-1] == "skipped 5 in all"
+    assert (code, len(out.splitlines())) == (0, 4)
+    assert [line.split(":")[2] for line in err.splitlines()[:-1]] == ["2", "3", "5", "6"]
+    assert err.splitlines()[-1] == "skipped 4 in all"
     code, out, err = bert4so("evaluate", trained, tmp_path, "--skip-bad")
     assert (code, err.splitlines()[-1]) == (0, "skipped 5 in all")
     assert out.endswith("documents  3\n")

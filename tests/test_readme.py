@@ -56,6 +56,7 @@ def somewhere(trained, documents, tmp_path, monkeypatch):
         (place / corpus).mkdir(parents=True)
         for split in ("train", "valid", "test"):
             write_records(place / corpus / f"{split}.jsonl", records)
+    write_records(tmp_path / "valid.jsonl", records)  # of the corpus that the run names
     write_records(place / "stories.jsonl", records)
     (place / "story.txt").write_text("they sleep\nthey wake up\n")
     monkeypatch.chdir(place)

@@ -15,8 +15,10 @@ from safetensors.torch import load_file, save
 from bert4so.atomic import write_whole
 from bert4so.config import Run, dump_toml
 from bert4so.errors import UserError
+from bert4so.inputs.joined import JoinedInput
 from bert4so.model import OrderingModel
 from bert4so.models import MODELS
+from bert4so.packing import Packer
 from bert4so.run import read_run
 
 FORMAT = "1"
@@ -32,13 +34,18 @@ def save_model(folder: Path, run: Run, model: OrderingModel[Any]) -> None:
     write_whole(folder / "model.safetensors", save(tensors, {"bert4so": FORMAT}))
 
 
-def load_model(folder: Path) -> tuple[Run, OrderingModel[Any]]:
-    """The model of a folder, ready to order, and the run that made it."""
+def load_run(folder: Path) -> Run:
+    """The run that made the model of a folder."""
     weights = folder / "model.safetensors"
     if not weights.is_file() or not (folder / "run.toml").is_file():
         raise UserError(f"{folder}: no model here: wanted a folder that `bert4so train` wrote")
     _check_form(weights)
-    run = read_run(folder / "run.toml")
+    return read_run(folder / "run.toml")
+
+
+def load_model(folder: Path) -> tuple[Run, OrderingModel[Any]]:
+    """The model of a folder, ready to order, and the run that made it."""
+    run, weights = load_run(folder), folder / "model.safetensors"
     system = MODELS[run.system]
     try:
         # First without memory: what is described may be larger than what is there.
@@ -50,6 +57,11 @@ def load_model(folder: Path) -> tuple[Run, OrderingModel[Any]]:
         raise UserError(f"{folder / 'input'}: not what `bert4so train` wrote: {error}") from None
     model.load_state_dict(load_file(weights))
     return run, model.eval()
+
+
+def packer_of(model: OrderingModel[Any]) -> Packer | None:
+    """What fills the rows of a model that reads a document as one row; None for the others."""
+    return model.input.packer if isinstance(model.input, JoinedInput) else None
 
 
 def _check_form(weights: Path) -> None:

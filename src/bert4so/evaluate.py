@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from bert4so.backend import Backend
 from bert4so.data.bad import OnBad
 from bert4so.data.jsonl import Record
 from bert4so.data.shuffle import EVALUATION_SEED, shuffle
 from bert4so.document import Document, Order, Ordering, Puzzle
 from bert4so.errors import UserError
 from bert4so.metrics import Metrics, average, interchange
-from bert4so.orderer import Backend
 
 BUFFER = 256
 """Puzzles that a backend is given at once."""

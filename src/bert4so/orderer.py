@@ -1,70 +1,94 @@
 """What users call: sentences in, an ordering out, whatever model is behind it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
+from bert4so.backend import Backend
 from bert4so.document import Ordering, Puzzle
 from bert4so.errors import UserError
+from bert4so.packing import Packer
+from bert4so.passes import Passes
 from bert4so.progress import progress_bar
+from bert4so.windows import Windows
 
-BUFFER = 512
-"""Documents that are read ahead, to be batched by length."""
-
-
-class Backend(Protocol):
-    """Whatever can order puzzles: a model, a runtime, an ensemble, a coin."""
-
-    def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
-        """One ordering a puzzle. Puzzles come without their answers."""
-
-    def check(self, puzzle: Puzzle) -> None:
-        """Raise `UserError` for a puzzle that cannot be ordered."""
+BUFFER = 8192
+"""Sentences that are read ahead, so that their documents can be batched by length."""
 
 
 class Orderer:
-    """Puts sentences in order.
+    """Puts sentences in order. The same sentences come out the same however they are given.
 
     >>> orderer = Orderer.from_pretrained("runs/demo")
     >>> orderer.order(["Then they played.", "The family went to the fair."]).sentences
     ('The family went to the fair.', 'Then they played.')
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, packer: Packer | None = None) -> None:
+        """packer: where the backend reads rows, that which fills them: documents that do not fit a
+        row are then ordered by windows.
+        """
         self.backend = backend
+        self.packer = packer
 
     @classmethod
     def from_pretrained(cls, path: str | Path) -> Self:
-        """The model of a folder that `bert4so train` wrote."""
+        """The model of a folder that `bert4so train` or `bert4so export` wrote."""
+        if (Path(path) / "export.json").exists():
+            # Late: onnxruntime is not needed to import the package.
+            from bert4so.runtime import ExportedModel
+
+            exported = ExportedModel.load(Path(path))
+            return cls(exported, exported.packer)
         try:
             # The one place that looks upward: only a folder tells what it needs.
-            from bert4so.checkpoint import load_model
+            from bert4so.checkpoint import load_model, packer_of
         except ModuleNotFoundError as error:
             raise UserError(
                 f"{path} needs {error.name}, which is not installed: pip install 'bert4so[train]'"
             ) from None
         _, model = load_model(Path(path))
-        return cls(model)
+        return cls(model, packer_of(model))
 
-    def order(self, sentences: Sequence[str]) -> Ordering:
-        """The order in which to read some sentences."""
-        return next(self.order_all([sentences]))
+    def order(self, sentences: Sequence[str], passes: int = 1) -> Ordering:
+        """The order in which to read some sentences; more passes are a little surer, and slower."""
+        return next(self.order_all([sentences], passes=passes))
 
     def order_all(
-        self, documents: Iterable[Sequence[str]], progress: bool = False
+        self, documents: Iterable[Sequence[str]], progress: bool = False, passes: int = 1
     ) -> Iterator[Ordering]:
         """An ordering for each document, in the order given.
 
-        Documents are read, batched by length and answered some hundreds at a time, so that they may
-        be many more than fit in memory. With `progress`, a bar on stderr shows how far it is.
+        Documents are read, batched by length and answered some at a time, so that they may be many
+        more than fit in memory. With `progress`, a bar on stderr shows how far it is.
         """
-        waiting = iter(documents)
+        backend = self.asked(passes)
         total = len(documents) if isinstance(documents, Sequence) else None
         with progress_bar("ordering", total, shown=progress) as advance:
-            while some := [_puzzle(sentences) for sentences in islice(waiting, BUFFER)]:
-                yield from self.backend.order(some)
+            for some in _buffers(documents):
+                yield from backend.order(some)
                 advance(len(some))
+
+    def asked(self, passes: int = 1) -> Backend:
+        """The backend as `order` asks it: so many times, and by windows where that is needed."""
+        if passes < 1:
+            raise UserError(f"passes = {passes}: wanted 1 or more")
+        passed = Passes(self.backend, passes)
+        return passed if self.packer is None else Windows(passed, self.packer)
+
+
+def _buffers(documents: Iterable[Sequence[str]]) -> Iterator[list[Puzzle]]:
+    """The puzzles of some documents at a time: as many sentences as `BUFFER`, or one document."""
+    waiting: list[Puzzle] = []
+    sentences = 0
+    for document in documents:
+        waiting.append(_puzzle(document))
+        sentences += len(document)
+        if sentences >= BUFFER:
+            yield waiting
+            waiting, sentences = [], 0
+    if waiting:
+        yield waiting
 
 
 def _puzzle(sentences: Sequence[str]) -> Puzzle:

@@ -9,13 +9,17 @@ import json
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from bert4so.errors import UserError
+
+Kind = TypeVar("Kind", bound=np.generic)
 
 USEFUL = 8
 """A sentence cut to fewer word pieces than this says too little to be ordered by."""
@@ -56,6 +60,23 @@ class Row:
     cut: NDArray[np.bool_]
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of up to m tokens and n sentences, padded on the right. The fields of `Row`, and
+
+    real: (rows, m) True for a token, False for padding.
+    mask: (rows, n) True for a sentence, False for padding.
+    """
+
+    ids: NDArray[np.int64]
+    real: NDArray[np.bool_]
+    segments: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    owners: NDArray[np.int64]
+    cut: NDArray[np.bool_]
+    mask: NDArray[np.bool_]
+
+
 class Packer:
     """A tokenizer, and the layout of the rows it fills."""
 
@@ -77,7 +98,14 @@ class Packer:
 
     def pack(self, sentences: Sequence[str]) -> Row:
         """The row of a document."""
-        pieces = self.pieces(sentences)
+        return self.pack_all([sentences])[0]
+
+    def pack_all(self, documents: Sequence[Sequence[str]]) -> list[Row]:
+        """The rows of some documents, whose sentences the tokenizer gets all at once."""
+        pieces = iter(self.pieces([sentence for document in documents for sentence in document]))
+        return [self._row(list(islice(pieces, len(document)))) for document in documents]
+
+    def _row(self, pieces: Sequence[list[int]]) -> Row:
         lengths = [len(ids) for ids in pieces]
         kept = kept_lengths(lengths, self.layout.positions)
         cls, sep = self.layout.cls, self.layout.sep
@@ -90,6 +118,18 @@ class Packer:
             starts=np.cumsum(widths) - widths,
             owners=np.concatenate(owners).astype(np.int64),
             cut=np.array(kept) < np.array(lengths),
+        )
+
+    def stack(self, rows: Sequence[Row]) -> Rows:
+        """Rows of whatever length, side by side."""
+        return Rows(
+            ids=_padded([row.ids for row in rows], self.layout.pad),
+            real=_padded([np.ones(len(row.ids), np.bool_) for row in rows], False),
+            segments=_padded([row.segments for row in rows], 0),
+            starts=_padded([row.starts for row in rows], 0),
+            owners=_padded([row.owners for row in rows], -1),
+            cut=_padded([row.cut for row in rows], False),
+            mask=_padded([np.ones(len(row.cut), np.bool_) for row in rows], False),
         )
 
     def save(self, folder: Path) -> None:
@@ -106,6 +146,14 @@ class Packer:
         except Exception as error:  # tokenizers has no exception of its own
             raise UserError(f"{folder / 'tokenizer.json'}: not a tokenizer: {error}") from None
         return cls(tokenizer, layout)
+
+
+def _padded(rows: Sequence[NDArray[Kind]], filler: int | bool) -> NDArray[Kind]:
+    """(rows, longest) the rows, each filled up on the right."""
+    table = np.full((len(rows), max(map(len, rows))), filler, dtype=rows[0].dtype)
+    for line, row in zip(table, rows, strict=True):
+        line[: len(row)] = row
+    return table
 
 
 def kept_lengths(lengths: Sequence[int], positions: int) -> list[int]:

@@ -1,12 +1,12 @@
 """The processes that share one job, where many were started: torchrun, accelerate launch."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from accelerate import PartialState
 from accelerate.utils import gather_object
 
+from bert4so.backend import Backend
 from bert4so.document import Document
 from bert4so.evaluate import Solved, solve
 from bert4so.model import OrderingModel
@@ -31,8 +31,14 @@ def part() -> None:
     processes().destroy_process_group()
 
 
+def take_device(backend: Backend) -> None:
+    """Let a model work on the device of its process; other backends have none."""
+    if isinstance(backend, OrderingModel):
+        backend.to(processes().device)
+
+
 def solve_together(
-    model: OrderingModel[Any],
+    backend: Backend,
     documents: Sequence[Document],
     seed: int | str,
     advance: Callable[[int], None] = lambda done: None,
@@ -43,5 +49,5 @@ def solve_together(
     """
     state = processes()
     own = documents[state.process_index :: state.num_processes]
-    shares: list[list[Solved]] = gather_object([solve(model.to(state.device), own, seed, advance)])
+    shares: list[list[Solved]] = gather_object([solve(backend, own, seed, advance)])
     return [shares[i % len(shares)][i // len(shares)] for i in range(len(documents))]

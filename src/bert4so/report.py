@@ -16,7 +16,7 @@ from bert4so.evaluate import Solved, measure, predictions, truths
 from bert4so.history import History
 from bert4so.machine import machine
 from bert4so.metrics import Metrics
-from bert4so.processes import processes, solve_together
+from bert4so.processes import processes, solve_together, take_device
 from bert4so.progress import progress_bar
 
 
@@ -31,6 +31,7 @@ def write_report(
     measured, solved = {"valid": history.best.metrics}, list[Solved]()
     if splits.test:
         _, model = load_model(folder)
+        take_device(model)
         with progress_bar("testing", len(splits.test), processes().is_main_process) as advance:
             solved = solve_together(model, splits.test, splits.seed, advance)
         measured["test"] = measure(solved)

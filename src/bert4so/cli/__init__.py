@@ -11,6 +11,7 @@ from bert4so.cli.compare import compare
 from bert4so.cli.data import app as data
 from bert4so.cli.doctor import doctor
 from bert4so.cli.evaluate import evaluate
+from bert4so.cli.export import export
 from bert4so.cli.order import order
 from bert4so.cli.score import score
 from bert4so.cli.train import train
@@ -23,7 +24,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (order, train, evaluate, score, compare, doctor):  # as a person comes to need them
+for command in (
+    order,
+    train,
+    evaluate,
+    score,
+    compare,
+    export,
+    doctor,
+):  # as a person comes to need them
     app.command()(command)
 app.add_typer(data)
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from bert4so.atomic import write_whole
+from bert4so.backend import Backend
 from bert4so.cli.options import (
     CountSingle,
     Json,
@@ -22,7 +23,7 @@ from bert4so.data.corpus import find_corpus, read_split, shuffle_seed, split_pat
 from bert4so.data.jsonl import write_records
 from bert4so.document import Document, Puzzle
 from bert4so.evaluate import Solved, fits, predictions, reshuffled, truths
-from bert4so.orderer import Backend
+from bert4so.orderer import Orderer
 from bert4so.progress import STDERR, progress_bar
 from bert4so.summary import Summary, rows, summarize
 
@@ -37,6 +38,14 @@ def evaluate(
             min=1, help="Also so many other shuffles, to see how much depends on the one."
         ),
     ] = 1,
+    passes: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Ask as `order` does: so many times a document, and by windows where it does not "
+            "fit. 0: once, as it was shuffled, as in the papers.",
+        ),
+    ] = 0,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write predictions.jsonl and truth.jsonl there."),
@@ -56,14 +65,15 @@ def evaluate(
     bert4so evaluate runs/demo sample --report report.html
     """
     need_train_extra()
-    from bert4so.checkpoint import load_model
-    from bert4so.processes import part, processes, solve_together
+    from bert4so.processes import part, processes, solve_together, take_device
 
     first = processes().is_main_process
     STDERR.quiet |= not first
     on_bad = bad_ones(skip_bad)
     folder = find_corpus(corpus)
-    _, model = load_model(run)
+    orderer = Orderer.from_pretrained(run)
+    take_device(orderer.backend)
+    model = orderer.asked(passes) if passes else orderer.backend
     documents = _fitting(model, read_split(folder, split, on_bad), on_bad)
     held_out = []
     if report is not None and split != "valid" and split_path(folder, "valid"):

@@ -3,19 +3,24 @@
 import sys
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from itertools import tee
+from itertools import islice, tee
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from bert4so.backend import Backend
 from bert4so.cli.options import SkipBad, bad_ones
+from bert4so.data.answers import Answers, open_answers
 from bert4so.data.bad import OnBad, Skipping
+from bert4so.data.files import STDIN
 from bert4so.data.jsonl import Record, dumped
 from bert4so.data.source import read_source
 from bert4so.document import Ordering, Puzzle
+from bert4so.errors import UserError
 from bert4so.evaluate import fits
 from bert4so.orderer import Orderer
+from bert4so.progress import say
 
 
 class Format(StrEnum):
@@ -27,46 +32,97 @@ class Format(StrEnum):
 
 def order(
     model: Annotated[
-        Path, typer.Option("--model", metavar="RUN", help="A folder that `bert4so train` wrote.")
+        Path,
+        typer.Option(
+            "--model", metavar="DIR", help="A folder that `bert4so train` or `export` wrote."
+        ),
     ],
     file: Annotated[
-        Path, typer.Argument(help="Text or JSONL; - for standard input.", show_default=False)
-    ] = Path("-"),
+        Path,
+        typer.Argument(help="Text, JSONL or Parquet; - for standard input.", show_default=False),
+    ] = STDIN,
+    passes: Annotated[
+        int, typer.Option(min=1, help="Read each document so many times, shuffled, and average.")
+    ] = 1,
     format: Annotated[
         Format | None,
-        typer.Option(help="How to write the answer; as the input is written if not given."),
+        typer.Option(help="How to print the answer; as the input is written if not given."),
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="OUT",
+            help="Write the answers there instead: .jsonl, .jsonl.gz, .jsonl.zst, or .parquet "
+            "(a folder of parts).",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an OUT that was not finished.")
+    ] = False,
     skip_bad: SkipBad = False,
 ) -> None:
     """Put the sentences of each document in order.
 
     Text has a sentence a line and a blank line between documents; so has the answer. JSONL has
     {"sentences": [...]} a line; the answer is the same line with order, scores, confidence and
-    truncated added, and the other keys carried along.
+    truncated added, and the other keys carried along. A document may have any number of sentences.
+    What the answer is does not depend on how they were shuffled.
 
     bert4so order story.txt --model runs/demo
+
+    bert4so order stories.jsonl --model runs/demo --out ordered.jsonl.gz --resume
     """
+    if resume and (out is None or file == STDIN):
+        raise UserError("--resume needs a file to read again, and --out with what was written")
     on_bad = bad_ones(skip_bad)
-    is_jsonl, records = read_source(file, on_bad)
-    as_jsonl = format == Format.jsonl if format else is_jsonl
+    has_records, records = read_source(file, on_bad)
     orderer = Orderer.from_pretrained(model)
-    given, waiting = tee(fitting(orderer, records, on_bad))
-    orderings = orderer.order_all((record["sentences"] for record in waiting), progress=True)
-    for number, (record, ordering) in enumerate(zip(given, orderings, strict=True)):
-        if as_jsonl:
-            sys.stdout.write(dumped(answered(record, ordering)))
-        else:
-            sys.stdout.write("\n" * (number > 0) + "\n".join(ordering.sentences) + "\n")
+    documents = fitting(orderer.asked(passes), records, on_bad)
+    if out is not None:
+        with open_answers(out, resume) as answers:
+            for record, ordering in ordered(orderer, passes, after(answers, documents, out, file)):
+                answers.add(answered(record, ordering))
+        sys.stdout.write(f"{out}\n")
+    else:
+        as_jsonl = format == Format.jsonl if format else has_records
+        for number, (record, ordering) in enumerate(ordered(orderer, passes, documents)):
+            if as_jsonl:
+                sys.stdout.write(dumped(answered(record, ordering)))
+            else:
+                sys.stdout.write("\n" * (number > 0) + "\n".join(ordering.sentences) + "\n")
     if isinstance(on_bad, Skipping):
         on_bad.summary()
 
 
+def ordered(
+    orderer: Orderer, passes: int, documents: Iterable[Record]
+) -> Iterator[tuple[Record, Ordering]]:
+    """Each document with what was found, under a progress bar."""
+    given, waiting = tee(documents)
+    sentences = (record["sentences"] for record in waiting)
+    found = orderer.order_all(sentences, progress=True, passes=passes)
+    return zip(given, found, strict=True)
+
+
+def after(answers: Answers, documents: Iterator[Record], out: Path, file: Path) -> Iterator[Record]:
+    """The documents that have no answer yet; those that have one must be the same as before."""
+    if answers.done:
+        seen = next(islice(documents, answers.done - 1, None), None)
+        if seen is None or answers.last is None or seen["sentences"] != answers.last["sentences"]:
+            raise UserError(
+                f"{out} holds {answers.done} answers, but not to the first documents of {file}: "
+                "it cannot be gone on with"
+            )
+        say(f"{out}: going on after {answers.done} documents")
+    return documents
+
+
 def fitting(
-    orderer: Orderer, records: Iterable[tuple[str, Record]], on_bad: OnBad
+    backend: Backend, records: Iterable[tuple[str, Record]], on_bad: OnBad
 ) -> Iterator[Record]:
     """The records that the model can order."""
     for where, record in records:
-        if fits(orderer.backend, Puzzle(tuple(record["sentences"])), where, on_bad):
+        if fits(backend, Puzzle(tuple(record["sentences"])), where, on_bad):
             yield record
 
 

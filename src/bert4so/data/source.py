@@ -1,4 +1,4 @@
-"""Documents to be put in order: text or JSONL, whichever a file holds."""
+"""Documents to be put in order: text, JSONL or Parquet, whichever a file holds."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -7,15 +7,19 @@ from pathlib import Path
 from bert4so.data.bad import OnBad, stop
 from bert4so.data.jsonl import Record, parse_records, sentences_of
 from bert4so.data.lines import read_lines
+from bert4so.data.parquet import read_parquet_rows
 from bert4so.data.text import parse_text
 from bert4so.errors import UserError
 
 
 def read_source(path: Path, on_bad: OnBad = stop) -> tuple[bool, Iterator[tuple[str, Record]]]:
-    """Whether the file is JSONL, and its records with their "sentences", each with where it stands.
+    """Whether the file holds records, not text, and its records with their "sentences", each with
+    where it stands.
 
-    It is JSONL where its name says so, or where its first line begins with {.
+    It is Parquet or JSONL where its name says so, or JSONL where its first line begins with {.
     """
+    if path.suffix == ".parquet":
+        return True, _checked(_parquet_rows(path), on_bad)
     lines = read_lines(path)
     head = []
     for line in lines:
@@ -26,13 +30,19 @@ def read_source(path: Path, on_bad: OnBad = stop) -> tuple[bool, Iterator[tuple[
         raise UserError(f"{path}: empty: wanted sentences")
     whole = chain(head, lines)
     if ".jsonl" in path.suffixes or head[-1].lstrip().startswith("{"):
-        return True, _checked(whole, path, on_bad)
+        return True, _checked(parse_records(whole, str(path), on_bad), on_bad)
     documents = parse_text(whole)
     return False, ((f"{path}:{line}", {"sentences": list(found)}) for line, found in documents)
 
 
-def _checked(lines: Iterator[str], path: Path, on_bad: OnBad) -> Iterator[tuple[str, Record]]:
-    for where, record in parse_records(lines, str(path), on_bad):
+def _parquet_rows(path: Path) -> Iterator[tuple[str, Record]]:
+    """The rows of a file, or of a folder of parts."""
+    for part in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
+        yield from read_parquet_rows(part)
+
+
+def _checked(records: Iterator[tuple[str, Record]], on_bad: OnBad) -> Iterator[tuple[str, Record]]:
+    for where, record in records:
         try:
             sentences_of(record, where)
         except UserError as error:

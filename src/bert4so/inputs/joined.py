@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from transformers import PretrainedConfig
 
@@ -58,21 +56,18 @@ class JoinedInput(Input[JoinedBatch]):
         return cls(load_packer(name, config), config)
 
     def __call__(self, puzzles: Sequence[Puzzle]) -> JoinedBatch:
-        rows = [self.packer.pack(puzzle.sentences) for puzzle in puzzles]
+        rows = self.packer.stack(self.packer.pack_all([puzzle.sentences for puzzle in puzzles]))
         mask, order = pad_orders(puzzles)
-        ids = _padded([row.ids for row in rows], self.packer.layout.pad)
-        segments = _padded([row.segments for row in rows], 0)
-        owners = _padded([row.owners for row in rows], -1)
-        lengths = torch.tensor([len(row.ids) for row in rows])
+        segments = torch.from_numpy(rows.segments)
         return JoinedBatch(
             mask=mask,
             order=order,
-            cut=_padded([row.cut for row in rows], False),
-            ids=ids,
-            real=torch.arange(ids.shape[1]) < lengths[:, None],
+            cut=torch.from_numpy(rows.cut),
+            ids=torch.from_numpy(rows.ids),
+            real=torch.from_numpy(rows.real),
             segments=segments if self.packer.layout.segments else None,
-            starts=_padded([row.starts for row in rows], 0),
-            owners=owners,
+            starts=torch.from_numpy(rows.starts),
+            owners=torch.from_numpy(rows.owners),
         )
 
     def size(self, puzzle: Puzzle) -> int:
@@ -86,11 +81,3 @@ class JoinedInput(Input[JoinedBatch]):
     def load(cls, folder: Path) -> Self:
         """What `save` wrote."""
         return cls(Packer.load(folder), load_config(str(folder)))
-
-
-def _padded(rows: Sequence[NDArray[np.generic]], filler: int | bool) -> Tensor:
-    """(rows, longest) the rows, each filled up on the right."""
-    table = np.full((len(rows), max(map(len, rows))), filler, dtype=rows[0].dtype)
-    for line, row in zip(table, rows, strict=True):
-        line[: len(row)] = row
-    return torch.from_numpy(table)

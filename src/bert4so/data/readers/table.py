@@ -2,12 +2,12 @@
 
 import csv
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 from bert4so.data.bad import OnBad
 from bert4so.data.files import Files
 from bert4so.data.lines import reading
+from bert4so.data.parquet import read_parquet_rows
 from bert4so.data.readers.found import Columns, Found, split_of
 from bert4so.data.readers.rows import Row, from_rows
 from bert4so.errors import UserError
@@ -32,22 +32,6 @@ def _csv_rows(files: Files, path: Path) -> Iterator[tuple[str, Row]]:
 def read_parquet(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:
     """Parquet with a list of sentences, a column a sentence, or one of running text."""
     for path in files.find("*.parquet"):
-        yield from from_rows(_parquet_rows(files, path), columns, split_of(path), on_bad)
-
-
-def _parquet_rows(files: Files, path: Path) -> Iterator[tuple[str, Row]]:
-    try:
-        import pyarrow
-        from pyarrow.parquet import ParquetFile
-    except ModuleNotFoundError:
-        raise UserError(f"{path}: Parquet needs pyarrow: pip install 'bert4so[data]'") from None
-    numbers = count(1)
-    try:
         # Not by way of `files`: Parquet is read from its end.
-        with reading(path), ParquetFile(path) as table:
-            for batch in table.iter_batches(batch_size=1024):
-                for row in batch.to_pylist():
-                    yield f"{path}: row {next(numbers)}", row
-    except pyarrow.ArrowInvalid as error:
-        raise UserError(f"{path}: not Parquet: {error}") from None
-    files.told(path.stat().st_size)
+        yield from from_rows(read_parquet_rows(path), columns, split_of(path), on_bad)
+        files.told(path.stat().st_size)

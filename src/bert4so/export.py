@@ -1,0 +1,221 @@
+"""A trained model as a folder that needs no PyTorch: see `bert4so.runtime`."""
+
+import json
+import logging
+import shutil
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from onnx.helper import make_node
+from onnx.numpy_helper import from_array
+from torch import Tensor, nn
+
+from bert4so.atomic import write_whole
+from bert4so.checkpoint import load_model
+from bert4so.config import Run
+from bert4so.decoders.scores import ScoreDecoder
+from bert4so.document import Document
+from bert4so.errors import UserError
+from bert4so.evaluate import Solved, measure, solve
+from bert4so.inputs.joined import JoinedBatch, JoinedInput
+from bert4so.machine import machine
+from bert4so.model import OrderingModel
+from bert4so.quantization import quantized
+from bert4so.runtime import FORMAT, ExportedModel
+
+OPSET = 23
+"""The first in which attention is one operator."""
+
+SAME = 0.99
+"""In float32, the least share of documents that must come out in the same order."""
+
+LOST = 0.005
+"""In int8, the most of tau that may be lost."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How near an exported model comes to the one it was made of.
+
+    same:          the share of documents that both put in the same order.
+    tau, exported: Kendall's tau of either.
+    """
+
+    documents: int
+    same: float
+    tau: float
+    exported: float
+
+    def check(self, int8: bool) -> None:
+        """Refuse a model that is not near enough."""
+        if int8 and self.tau - self.exported > LOST:
+            raise UserError(f"{self}: in int8 more than {LOST} of tau is lost")
+        if not int8 and self.same < SAME:
+            raise UserError(f"{self}: in float32 fewer than {SAME:.0%} come out in the same order")
+
+    def __str__(self) -> str:
+        return (
+            f"{self.same:.2%} of {self.documents} documents in the same order; "
+            f"tau {self.tau:.4f} in PyTorch, {self.exported:.4f} exported"
+        )
+
+
+def export(
+    folder: Path, out: Path, documents: Sequence[Document], int8: bool, command: str
+) -> Comparison:
+    """Write the model of a run to another folder, which is there where it comes near enough."""
+    run, model = load_model(folder)
+    partial = out.with_name(f"{out.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        _input_of(model).packer.save(partial)
+        graph = whole_masks(_graph(model, documents))
+        onnx.save(quantized(graph) if int8 else graph, partial / "model.onnx")
+        _write_facts(partial, run, {"command": command, "int8": int8})
+        compared = _compared(model, ExportedModel.load(partial), documents)
+        compared.check(int8)
+        facts = {"command": command, "int8": int8, "compared": asdict(compared)}
+        _write_facts(partial, run, facts)
+        write_whole(partial / "README.md", _card(run, out, compared, facts).encode())
+        partial.rename(out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return compared
+
+
+def _input_of(model: OrderingModel[Any]) -> JoinedInput:
+    if not isinstance(model.input, JoinedInput) or not isinstance(model.decoder, ScoreDecoder):
+        raise UserError("only systems that score the sentences of one joined row can be exported")
+    return model.input
+
+
+class _Scores(nn.Module):
+    """What is exported: rows to scores."""
+
+    def __init__(self, model: OrderingModel[JoinedBatch]) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(
+        self,
+        ids: Tensor,
+        real: Tensor,
+        segments: Tensor,
+        starts: Tensor,
+        owners: Tensor,
+        mask: Tensor,
+    ) -> Tensor:
+        known = segments if _input_of(self.model).packer.layout.segments else None
+        batch = JoinedBatch(
+            mask=mask,
+            order=None,
+            cut=mask,
+            ids=ids,
+            real=real,
+            segments=known,
+            starts=starts,
+            owners=owners,
+        )
+        decoder = self.model.decoder
+        assert isinstance(decoder, ScoreDecoder)
+        return decoder.scores(self.model.encode(batch))
+
+
+def _graph(model: OrderingModel[Any], documents: Sequence[Document]) -> onnx.ModelProto:
+    """The model as an ONNX graph, traced on some documents."""
+    packer = _input_of(model).packer
+    rows = packer.stack(packer.pack_all([d.sentences for d in documents[:4]]))
+    names = ["ids", "real", "segments", "starts", "owners", "mask"]
+    batch, tokens, sentences = (torch.export.Dim(n) for n in ("documents", "tokens", "sentences"))
+    second = {name: sentences if name in ("starts", "mask") else tokens for name in names}
+    with _quietly():
+        program = torch.onnx.export(
+            _Scores(model).eval(),
+            tuple(torch.from_numpy(getattr(rows, name)) for name in names),
+            dynamo=True,
+            opset_version=OPSET,
+            input_names=names,
+            output_names=["scores"],
+            dynamic_shapes={name: {0: batch, 1: second[name]} for name in names},
+            verbose=False,
+        )
+    assert program is not None
+    graph: onnx.ModelProto = program.model_proto
+    return graph
+
+
+def whole_masks(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with every mask of attention as large as it says: (batch, heads, queries, keys).
+
+    PyTorch stretches a mask of one query over all; onnxruntime does not.
+    """
+    graph, nodes = model.graph, []
+    ones, one = "mask.ones", "mask.one"
+    for node in graph.node:
+        if node.op_type == "Attention" and len(node.input) > 3 and node.input[3]:
+            name = node.output[0]
+            queries, shape, stretched = (f"{name}.{p}" for p in ("queries", "shape", "mask"))
+            nodes += [
+                make_node("Shape", [node.input[0]], [queries], start=2, end=3),
+                make_node("Concat", [ones, queries, one], [shape], axis=0),
+                make_node("Expand", [node.input[3], shape], [stretched]),
+            ]
+            node.input[3] = stretched
+        nodes.append(node)
+    del graph.node[:]
+    graph.node.extend(nodes)
+    graph.initializer.extend([from_array(np.array([1, 1]), ones), from_array(np.array([1]), one)])
+    return model
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without what the exporter tells its developers."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def _compared(
+    model: OrderingModel[Any], exported: ExportedModel, documents: Sequence[Document]
+) -> Comparison:
+    before, after = solve(model, documents), solve(exported, documents)
+    pairs = zip(before, after, strict=True)
+    same = [one.ordering.order == other.ordering.order for one, other in pairs]
+    return Comparison(len(documents), float(np.mean(same)), _tau(before), _tau(after))
+
+
+def _tau(solved: Sequence[Solved]) -> float:
+    return measure(solved).tau
+
+
+def _write_facts(folder: Path, run: Run, facts: dict[str, Any]) -> None:
+    whole = {
+        "format": FORMAT,
+        **facts,
+        "run": json.loads(run.model_dump_json()),
+        "machine": machine(),
+    }
+    write_whole(folder / "export.json", (json.dumps(whole, indent=1) + "\n").encode())
+
+
+def _card(run: Run, out: Path, compared: Comparison, facts: dict[str, Any]) -> str:
+    form = "int8, each token by its own scale" if facts["int8"] else "float32"
+    return f"""# {run.system} on {Path(run.corpus).name}, exported
+
+Puts sentences in order, without PyTorch: `bert4so order text.txt --model {out}`.
+Made by `{facts["command"]}`, in {form}. Against the model it was made of: {compared}.
+"""

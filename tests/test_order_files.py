@@ -1,0 +1,150 @@
+"""`bert4so order --out`: stopped at any moment, nothing is lost and nothing doubled."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import pytest
+
+from bert4so import export
+from bert4so.checkpoint import save_model
+from bert4so.data.jsonl import write_records
+from bert4so.data.source import read_source
+from bert4so.models import MODELS
+from conftest import tiny_run
+
+KINDS = [".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet"]
+DOCUMENTS = 14_000
+KILLS = 5  # a kind, of which there are four
+ENV = os.environ | {"OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="module")
+def model(encoder, documents, tmp_path_factory):
+    """The folder of a tiny model that needs no torch."""
+    place = tmp_path_factory.mktemp("model")
+    run = tiny_run("bert4so", encoder, place)
+    system = MODELS["bert4so"]
+    save_model(place / "run", run, system.build(run.model, system.make_input(run.model, [])))
+    export.export(place / "run", place / "model", documents, int8=False, command="made")
+    return place / "model"
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """A file of documents, all different, some of them unusable."""
+    draw = random.Random(0)
+    words = ["first", "wake", "up", "then", "eat", "bread", "later", "go", "out", "home", "sleep"]
+
+    def record(i):
+        if i % 1000 == 7:
+            return {"id": f"{i}", "sentences": "none"}
+        n = 2 + i % 5
+        sentences = [f"{i} {' '.join(draw.choices(words, k=4))}" for _ in range(n)]
+        return {"id": f"{i}", "sentences": sentences, "note": i}
+
+    path = tmp_path_factory.mktemp("many") / "in.jsonl"
+    write_records(path, map(record, range(DOCUMENTS)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(model, many, tmp_path_factory):
+    """What comes out where nothing stops it."""
+    out = tmp_path_factory.mktemp("expected") / "out.jsonl"
+    subprocess.run(command(many, model, out), env=ENV, check=True, capture_output=True)
+    return read(out)
+
+
+def command(many, model, out):
+    options = ["--out", out, "--resume", "--skip-bad"]
+    return [sys.executable, "-m", "bert4so", "order", many, "--model", model, *options]
+
+
+def read(path):
+    _, records = read_source(path)
+    with closing(records):
+        return [record for _, record in records]
+
+
+def size(path):
+    if path.is_dir():
+        return sum(part.stat().st_size for part in path.iterdir())
+    return path.stat().st_size if path.exists() else 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_at_random_moments_nothing_is_lost_or_doubled(model, many, expected, tmp_path, kind):
+    out, draw, killed = tmp_path / f"out{kind}", random.Random(kind), 0
+    while killed < KILLS:
+        process = subprocess.Popen(command(many, model, out), env=ENV, stderr=subprocess.DEVNULL)
+        grown, moment = size(out), draw.random() * 0.2
+        while process.poll() is None and size(out) <= grown:
+            time.sleep(0.002)
+        time.sleep(moment)
+        if process.poll() is not None:
+            assert process.returncode == 0
+            break
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        killed += 1
+    assert killed == KILLS, "it was over before it could be killed"
+    subprocess.run(command(many, model, out), env=ENV, check=True, capture_output=True)
+    assert read(out) == expected
+    assert len(expected) == DOCUMENTS - DOCUMENTS // 1000
+
+
+def test_ctrl_c_leaves_what_was_found(model, many, expected, tmp_path):
+    out = tmp_path / "out.jsonl"
+    process = subprocess.Popen(command(many, model, out), env=ENV, stderr=subprocess.PIPE)
+    while not size(out):
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    process.communicate(timeout=60)
+    assert time.monotonic() - began < 5
+    found = read(out)
+    assert found == expected[: len(found)]
+    assert process.returncode != 0
+
+
+def test_the_answer_is_the_record_and_what_was_found(expected):
+    assert expected[3]["note"] == 3
+    assert {"id", "sentences", "note", "order", "scores", "confidence", "truncated"} == set(
+        expected[3]
+    )
+
+
+def test_other_documents_are_not_gone_on_with(bert4so, model, tmp_path):
+    first, second, out = (tmp_path / name for name in ("a.jsonl", "b.jsonl", "out.jsonl"))
+    write_records(first, [{"sentences": ["go", "eat"]}, {"sentences": ["sleep", "wake"]}])
+    write_records(second, [{"sentences": ["go", "eat"]}, {"sentences": ["up", "on"]}])
+    assert bert4so("order", first, "--model", model, "--out", out)[0] == 0
+    before = out.read_bytes()
+    code, _, said = bert4so("order", second, "--model", model, "--out", out, "--resume")
+    assert code == 2
+    assert "holds 2 answers, but not to the first documents of" in said
+    code, _, said = bert4so("order", first, "--model", model, "--out", out)
+    assert (code, "exists: --resume goes on with it" in said) == (2, True)
+    assert bert4so("order", first, "--model", model, "--out", out, "--resume")[0] == 0
+    assert out.read_bytes() == before
+
+
+def test_text_and_parquet_are_read(bert4so, model, tmp_path):
+    (tmp_path / "a.txt").write_text("go out\neat bread\n\nsleep\nwake up\n")
+    parts = tmp_path / "parts.parquet"
+    assert bert4so("order", tmp_path / "a.txt", "--model", model, "--out", parts)[0] == 0
+    code, printed, _ = bert4so("order", parts, "--model", model)
+    assert code == 0
+    answers = [json.loads(line) for line in printed.splitlines()]
+    assert [len(answer["sentences"]) for answer in answers] == [2, 2]
+
+
+def test_standard_input_cannot_be_gone_on_with(bert4so, model, tmp_path):
+    code, _, said = bert4so("order", "--model", model, "--resume", "--out", tmp_path / "o.jsonl")
+    assert (code, "--resume needs a file" in said) == (2, True)
