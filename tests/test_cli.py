@@ -1,6 +1,7 @@
 """The command line as a person meets it."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +91,18 @@ def test_train_evaluate_score_order(bert4so, run, corpus, encoder, tmp_path):
     assert counted.endswith("documents  20\n")
 
     assert bert4so("train", config, "--out", folder)[0] == 2  # nothing is overwritten
+
+
+def test_a_run_may_be_measured_on_a_sample(bert4so, run, corpus, encoder, tmp_path):
+    tiny = merge(tiny_values(encoder, run.system), {"train": {"epochs": 1}, "valid": 7, "test": 9})
+    sets = [part for change in assignments(tiny) for part in ("--set", change)]
+    given = ["--corpus", corpus, "--out", tmp_path / "learned"]
+    code, out, err = bert4so("train", tmp_path / "tiny.toml", *sets, *given)
+    assert code == 0, err
+    counts = [
+        sum(map(int, re.findall(r"(?:documents|out:) (\d+)", line))) for line in out.split("\n")
+    ]
+    assert counts[:2] == [7, 9]
 
 
 def line_of(table):

@@ -80,6 +80,7 @@ class Run(Settings):
     join:    more corpora, to be learned from as well.
     minutes: train for so long, however many epochs that is (CPU time by thread, without
              validation; a learning rate that falls to 0 does so in that time); 0: for the epochs.
+    valid, test: choose by, and test on, at most so many documents, the same for every run; 0: all.
     """
 
     system: str
@@ -88,6 +89,8 @@ class Run(Settings):
     scale: Literal["paper", "desk"] = "paper"
     seed: int = 1
     minutes: float = Field(0.0, ge=0)
+    valid: int = Field(0, ge=0)
+    test: int = Field(0, ge=0)
     model: SerializeAsAny[Settings]
     train: Training
 

@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from bert4so.cli.options import SkipBad, bad_ones, need_train_extra
 from bert4so.data.bad import OnBad, Skipping
-from bert4so.data.corpus import Splits, find_corpus, read_splits
+from bert4so.data.corpus import Splits, find_corpus, read_splits, sampled
 from bert4so.data.join import join
 from bert4so.errors import UserError, os_message
 from bert4so.progress import STDERR, say
@@ -63,6 +64,12 @@ def train(
         splits = read_splits(source, on_bad)
         if run.join:
             splits = _joined(splits, run.join, on_bad)
+        # After joining: what is held out and not in the sample is held out all the same.
+        splits = replace(
+            splits,
+            valid=sampled(splits.valid, run.valid),
+            test=sampled(splits.test, run.test),
+        )
         measured = learn(run, splits, folder, command, resume, snapshot_minutes, on_bad)
     except OSError as error:
         raise UserError(f"{os_message(error)}; mend that and go on with --resume") from None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bert4so.data.bad import OnBad, stop
 from bert4so.data.card import read_card
+from bert4so.data.draw import draw
 from bert4so.data.files import PACKED
 from bert4so.data.jsonl import read_documents
 from bert4so.data.shuffle import EVALUATION_SEED
@@ -84,3 +85,14 @@ def shuffle_seed(folder: Path) -> int:
     """By which the validation and test documents of a corpus are shuffled."""
     card = read_card(folder)
     return card.seed if card else EVALUATION_SEED
+
+
+def sampled(documents: Sequence[Document], most: int) -> list[Document]:
+    """At most so many of the documents, drawn by their ids and places; 0: all of them.
+
+    A smaller sample is part of every larger one.
+    """
+    if not most:
+        return list(documents)
+    drawn = sorted(range(len(documents)), key=lambda i: draw("sample", documents[i].id, i))
+    return [documents[i] for i in sorted(drawn[:most])]
