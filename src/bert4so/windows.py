@@ -110,16 +110,18 @@ class _Search:
         windows: list[list[int]] = []
         start = 0
         while True:
-            end = start + self._filled([self.sizes[i] for i in sequence[start:]])
+            # No more than there is room for can fit: the cost is to grow as the document does.
+            end = start + self._filled(sequence[start : start + self.room])
             if end == len(sequence):
-                left = self._filled([self.sizes[i] for i in reversed(sequence)])
+                left = self._filled(sequence[: -self.room - 1 : -1])
                 return [*windows, sequence[len(sequence) - left :]]
             windows.append(sequence[start:end])
             start = max(start + 1, end - int(overlap * (end - start)))
 
-    def _filled(self, sizes: Sequence[int]) -> int:
-        """How many of them fit a window, from the first."""
-        return int(np.searchsorted(np.cumsum(sizes), self.room, side="right"))
+    def _filled(self, sequence: Order) -> int:
+        """How many of the sentences fit a window, from the first."""
+        taken = np.cumsum([self.sizes[i] for i in sequence])
+        return int(np.searchsorted(taken, self.room, side="right"))
 
     def shown(self, window: list[int]) -> Puzzle:
         """The puzzle of a window."""
