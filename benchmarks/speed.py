@@ -121,7 +121,7 @@ def pair_system(model: OrderingModel[Any]) -> OrderingModel[Any]:
     config = checked(system.Config, {**system.DESK["model"], "pooling": "mean"}, "b-tsort")
     built = system.build(config, system.make_input(config, []))
     encoder = model.get_submodule("sentence_encoder.row").encoder
-    built.get_submodule("sentence_encoder.rows").encoder = encoder
+    built.get_submodule("sentence_encoder.row").encoder = encoder
     return built.eval()
 
 
