@@ -3,6 +3,7 @@
 import itertools
 import math
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -104,7 +105,7 @@ def test_the_loss_is_that_of_each_place_in_turn(keys):
 
 def test_foreign_sentences_stand_among_those_to_choose_from():
     lengths, orders = [3, 2], [[2, 0, 1], [1, 0]]
-    decoder, states = pointer(ContrastivePointer), states_of(lengths)
+    decoder, states = pointer(partial(ContrastivePointer, negatives="all")), states_of(lengths)
     total = 0.0
     for d, n in enumerate(lengths):
         own = one_of(states, d, n)
@@ -123,6 +124,21 @@ def test_foreign_sentences_stand_among_those_to_choose_from():
     alone = decoder.loss(one_of(states, 0, 3), batch_of([3], [orders[0]]))
     plain = pointer().loss(one_of(states, 0, 3), batch_of([3], [orders[0]]))
     assert alone.item() == pytest.approx(plain.item(), rel=1e-6)
+
+
+def test_as_many_foreign_sentences_are_drawn_as_are_wanted():
+    lengths, orders = [3, 2], [[2, 0, 1], [1, 0]]
+    batch, states = batch_of(lengths, orders), states_of(lengths)
+    losses = {}
+    for negatives in (0, 2, 5, "all"):
+        decoder = pointer(partial(ContrastivePointer, negatives=negatives))
+        losses[negatives] = {round(decoder.loss(states, batch).item(), 4) for _ in range(30)}
+    assert losses[0] == {round(pointer().loss(states, batch).item(), 4)}
+    assert losses[5] == losses["all"]
+    # Two of five: both of one document, or one of each; the loss is that of which they are.
+    assert len(losses[2]) == 10
+    assert max(losses[0]) < min(losses[2])
+    assert max(losses[2]) < min(losses["all"])
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
