@@ -18,7 +18,7 @@ from conftest import tiny_run
 from tiny import make_encoder
 
 SYSTEMS = ["bert4so"]
-WHOLE_MASKS = export.whole_masks
+STRETCHED = export.stretched
 
 
 def exported_from(kind, documents, place, *forms):
@@ -116,14 +116,14 @@ def test_a_bad_copy_is_refused_and_not_left(bert4so, trained_place, monkeypatch,
     run, corpus = trained_place
 
     def spoiled(model):
-        model = WHOLE_MASKS(model)
+        model = STRETCHED(model)
         (last,) = [node for node in model.graph.node if "scores" in node.output]
         last.output[0] = "turned"
         model.graph.node.append(onnx.helper.make_node("Neg", ["turned"], ["scores"]))
         return model
 
     monkeypatch.setattr(export, "LOST", -2)  # an untrained model has no tau to lose
-    monkeypatch.setattr(export, "whole_masks", spoiled)
+    monkeypatch.setattr(export, "stretched", spoiled)
     options = ["--int8"] if int8 else []
     code, _, said = bert4so("export", run, "--out", corpus / "out", "--corpus", corpus, *options)
     assert code == 2

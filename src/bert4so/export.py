@@ -77,7 +77,7 @@ def export(
     partial.mkdir(parents=True)
     try:
         _input_of(model).packer.save(partial)
-        graph = whole_masks(_graph(model, documents))
+        graph = stretched(_graph(model, documents))
         onnx.save(quantized(graph) if int8 else graph, partial / "model.onnx")
         _write_facts(partial, run, {"command": command, "int8": int8})
         compared = _compared(model, ExportedModel.load(partial), documents)
@@ -152,28 +152,45 @@ def _graph(model: OrderingModel[Any], documents: Sequence[Document]) -> onnx.Mod
     return graph
 
 
-def whole_masks(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with every mask of attention as large as it says: (batch, heads, queries, keys).
+def stretched(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with masks and rotations as large as what they are for.
 
-    PyTorch stretches a mask of one query over all; onnxruntime does not.
+    PyTorch stretches a mask of one query over all queries, and the rotations of one row over all
+    rows; onnxruntime does not.
     """
     graph, nodes = model.graph, []
-    ones, one = "mask.ones", "mask.one"
     for node in graph.node:
         if node.op_type == "Attention" and len(node.input) > 3 and node.input[3]:
-            name = node.output[0]
-            queries, shape, stretched = (f"{name}.{p}" for p in ("queries", "shape", "mask"))
-            nodes += [
-                make_node("Shape", [node.input[0]], [queries], start=2, end=3),
-                make_node("Concat", [ones, queries, one], [shape], axis=0),
-                make_node("Expand", [node.input[3], shape], [stretched]),
-            ]
-            node.input[3] = stretched
+            nodes += _stretch(node, 3, axis=2, before=2, after=1)
+        if node.op_type == "RotaryEmbedding" and len(node.input) == 3:
+            nodes += _stretch(node, 1, axis=0, before=0, after=2)
+            nodes += _stretch(node, 2, axis=0, before=0, after=2)
         nodes.append(node)
     del graph.node[:]
     graph.node.extend(nodes)
-    graph.initializer.extend([from_array(np.array([1, 1]), ones), from_array(np.array([1]), one)])
+    graph.initializer.extend(from_array(np.ones(k, np.int64), _ones(k)) for k in range(3))
     return model
+
+
+def _stretch(
+    node: onnx.NodeProto, which: int, axis: int, before: int, after: int
+) -> list[onnx.NodeProto]:
+    """Makes one input of a node as long as its first is along an axis; so many others stand
+    before it and after it.
+    """
+    name = f"{node.output[0]}.{which}"
+    length, shape, whole = (f"{name}.{part}" for part in ("length", "shape", "whole"))
+    made = [
+        make_node("Shape", [node.input[0]], [length], start=axis, end=axis + 1),
+        make_node("Concat", [_ones(before), length, _ones(after)], [shape], axis=0),
+        make_node("Expand", [node.input[which], shape], [whole]),
+    ]
+    node.input[which] = whole
+    return made
+
+
+def _ones(count: int) -> str:
+    return f"ones.{count}"
 
 
 @contextmanager
