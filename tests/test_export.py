@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import onnx
@@ -129,6 +130,22 @@ def test_a_bad_copy_is_refused_and_not_left(bert4so, trained_place, monkeypatch,
     assert code == 2
     assert ("of tau is lost" if int8 else "come out in the same order") in said
     assert not list(corpus.glob("out*"))
+
+
+@pytest.mark.parametrize(
+    "same, exported, int8, near",
+    [
+        (0.991, 0.75, False, True),
+        (0.989, 0.75, False, False),
+        (0.5, 0.7451, True, True),
+        (0.5, 0.7449, True, False),
+        (0.5, 0.8, True, True),
+    ],
+)
+def test_how_near_is_near_enough(same, exported, int8, near):
+    compared = export.Comparison(documents=100, same=same, tau=0.75, exported=exported)
+    with nullcontext() if near else pytest.raises(UserError):
+        compared.check(int8)
 
 
 @pytest.mark.parametrize("run", ["rank-tx-net", "lstm-ptrnet"], indirect=True)

@@ -16,6 +16,14 @@ def machine() -> dict[str, str | int]:
     }
 
 
+def cores() -> int:
+    """How many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not every system tells
+        return os.cpu_count() or 1
+
+
 def processor() -> str:
     """The name of the processor, as far as the system tells."""
     try:

@@ -9,7 +9,6 @@ README.md                      the model card
 """
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from bert4so.data.batches import within_budget
 from bert4so.document import Ordering, Puzzle
 from bert4so.errors import UserError
+from bert4so.machine import cores
 from bert4so.packing import Packer, Row
 from bert4so.ranking import ranked
 
@@ -43,11 +43,11 @@ class ExportedModel:
         self.wanted = [wanted.name for wanted in session.get_inputs()]
 
     @classmethod
-    def load(cls, folder: Path, threads: int | None = None) -> "ExportedModel":
-        """The model of a folder, on so many threads; on as many as there are cores if not said."""
+    def load(cls, folder: Path) -> "ExportedModel":
+        """The model of a folder, on as many threads as there are cores."""
         _check_form(folder / "export.json")
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads or len(os.sched_getaffinity(0))
+        options.intra_op_num_threads = cores()
         options.log_severity_level = QUIET
         path = folder / "model.onnx"
         try:

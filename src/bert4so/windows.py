@@ -19,14 +19,17 @@ from bert4so.data.draw import draw
 from bert4so.document import Decision, Order, Ordering, Puzzle
 from bert4so.packing import Packer
 
-USEFUL = 32
-"""A window holds so much of each sentence, or the whole of it."""
+ENOUGH = 32
+"""Word pieces: a window holds so much of each sentence, or the whole of it."""
 
 PARTITIONS = 4
 """How often each sentence stands in a window of the first round."""
 
 ROUNDS = 4
 """At most so many rounds; none follows that would change nothing."""
+
+NEAR = 3
+"""What is said of two sentences that are read so far apart, or nearer, counts for confidence."""
 
 
 class Windows:
@@ -55,12 +58,8 @@ class Windows:
 
     def _search(self, puzzle: Puzzle) -> "_Search | None":
         """Where the puzzle does not fit a row, what is to be known of it."""
-        room, n = self.packer.layout.positions, len(puzzle.sentences)
-        # A word piece has a character at least: most need not be cut into pieces to be measured.
-        if sum(map(len, puzzle.sentences)) + 2 * n <= room:
-            return None
-        pieces = self.packer.pieces(puzzle.sentences)
-        sizes = [min(len(ids), USEFUL) + 2 for ids in pieces]
+        room = self.packer.layout.positions
+        sizes = [min(len(ids), ENOUGH) + 2 for ids in self.packer.pieces(puzzle.sentences)]
         return None if sum(sizes) <= room else _Search(puzzle, sizes, room)
 
     def _round(self, number: int, searches: Sequence["_Search"]) -> None:
@@ -149,9 +148,8 @@ class _Search:
     def _heed(self, window: list[int], answer: Ordering) -> None:
         """Keep what is said of every two that are read one after the other, or nearly so."""
         assert answer.before is not None
-        near = 3
         for k, first in enumerate(answer.order):
-            for second in answer.order[k + 1 : k + 1 + near]:
+            for second in answer.order[k + 1 : k + 1 + NEAR]:
                 pair = window[first], window[second]
                 self.heeded.setdefault(pair, []).append(float(answer.before[first, second]))
 

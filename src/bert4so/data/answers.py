@@ -48,18 +48,20 @@ class Answers(ABC):
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
-        if self.waiting:
-            self.write(self.waiting)
-            self.waiting = []
+        """Write what waits. What could not be written is not tried again: half may be there."""
+        records, self.waiting = self.waiting, []
+        if records:
+            self.write(records)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         # Whatever it was that ended the work: what was found is not lost.
-        self.flush()
-        self.close()
+        try:
+            self.flush()
+        finally:
+            self.close()
 
     @abstractmethod
     def write(self, records: Sequence[Record]) -> None:
