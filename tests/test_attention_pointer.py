@@ -1,6 +1,7 @@
 """The bricks of Wang & Wan (2019) against their equations, spelled out in loops."""
 
 import time
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -8,17 +9,20 @@ import pytest
 import torch
 
 from bert4so.attention import Fusion, ReluAttention
-from bert4so.batch import pad_orders
 from bert4so.decoders.attention import AttentionBlock, AttentionPointer
 from bert4so.document import Document, Puzzle
 from bert4so.document_encoders.gated import GatedDocument
 from bert4so.errors import UserError
-from bert4so.inputs.words import WordsBatch
 from bert4so.model import States
 from bert4so.models import hierarchical_att_net as system
 from bert4so.sentence_encoders.attention import AttendedWords
+from drawn import batch_of, drawn_order
+from drawn import loosened as loosened_by
 
 WIDTH, HEADS = 8, 2
+
+
+loosened = partial(loosened_by, by=0.5)
 
 
 @pytest.fixture(autouse=True)
@@ -30,27 +34,9 @@ def _exact():
     torch.set_default_dtype(torch.float32)
 
 
-def batch_of(*orders):
-    """Documents of which nothing but the true order is known."""
-    mask, order = pad_orders([Puzzle(("?",) * len(order), list(order)) for order in orders])
-    return WordsBatch(mask, order, ~mask, mask[..., None].long(), mask.long())
-
-
 def states_of(documents, n):
     """Padding is drawn too: whatever stands there is to make no difference."""
     return States(torch.randn(documents, n, WIDTH), torch.randn(documents, n, WIDTH))
-
-
-def drawn_order(n):
-    return torch.randperm(n).tolist()
-
-
-def loosened(module):
-    """Weights far from where they start, so that no softmax is all but even."""
-    with torch.no_grad():
-        for weight in module.parameters():
-            weight += 0.5 * torch.randn_like(weight)
-    return module.eval()
 
 
 def pointer(beam=1, blocks=2):

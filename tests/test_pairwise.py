@@ -1,25 +1,29 @@
 """The decoders of Yin et al. (2020) against their equations, spelled out in loops."""
 
 import time
+from functools import partial
 from itertools import permutations
 
 import numpy as np
 import pytest
 import torch
 
-from bert4so.batch import pad_orders
 from bert4so.decoders import pairwise
 from bert4so.decoders.pairs import PairModule, PairModules, history_pairs, pair_loss
 from bert4so.decoders.pairwise import PairwisePointer, PointerBesidePairs, keys_in_order
 from bert4so.decoders.pointer import PointerDecoder, raw, still_allowed, sum_over_places
 from bert4so.document import Document, Puzzle, inverse
 from bert4so.errors import UserError
-from bert4so.inputs.words import WordsBatch
 from bert4so.model import States
 from bert4so.models import att_order_net_two_loss as system
 from bert4so.run import read_run
+from drawn import batch_of, drawn_order
+from drawn import loosened as loosened_by
 
 WIDTH, FEATURES, WEIGHT = 6, 4, 0.3
+
+
+loosened = partial(loosened_by, by=0.4)
 
 
 @pytest.fixture(autouse=True)
@@ -29,12 +33,6 @@ def _exact():
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(torch.float32)
-
-
-def batch_of(*orders):
-    """Documents of which nothing but the true order is known."""
-    mask, order = pad_orders([Puzzle(("?",) * len(order), list(order)) for order in orders])
-    return WordsBatch(mask, order, ~mask, mask[..., None].long(), mask.long())
 
 
 def states_of(documents, n):
@@ -47,18 +45,6 @@ def of_one(states, d, n):
     hidden, cell = states.start
     vectors = states.raw[d : d + 1, :n]
     return States(vectors, vectors, (hidden[d : d + 1], cell[d : d + 1]))
-
-
-def drawn_order(n):
-    return torch.randperm(n).tolist()
-
-
-def loosened(module):
-    """Weights far from where they start, so that no softmax is all but even."""
-    with torch.no_grad():
-        for weight in module.parameters():
-            weight += 0.4 * torch.randn_like(weight)
-    return module.eval()
 
 
 def pointing_by_pairs(beam=1):
