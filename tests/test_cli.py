@@ -94,7 +94,10 @@ def test_train_evaluate_score_order(bert4so, run, corpus, encoder, tmp_path):
 
 
 def test_a_run_may_be_measured_on_a_sample(bert4so, run, corpus, encoder, tmp_path):
-    tiny = merge(tiny_values(encoder, run.system), {"train": {"epochs": 1}, "valid": 7, "test": 9})
+    tiny = merge(
+        tiny_values(encoder, run.system),
+        {"train": {"epochs": 1}, "valid_documents": 7, "test_documents": 9},
+    )
     sets = [part for change in assignments(tiny) for part in ("--set", change)]
     given = ["--corpus", corpus, "--out", tmp_path / "learned"]
     code, out, err = bert4so("train", tmp_path / "tiny.toml", *sets, *given)

@@ -80,7 +80,8 @@ class Run(Settings):
     join:    more corpora, to be learned from as well.
     minutes: train for so long, however many epochs that is (CPU time by thread, without
              validation; a learning rate that falls to 0 does so in that time); 0: for the epochs.
-    valid, test: choose by, and test on, at most so many documents, the same for every run; 0: all.
+    valid_documents, test_documents: at most so many are chosen by and tested on, the same for
+             every run; 0: all.
     """
 
     system: str
@@ -89,8 +90,8 @@ class Run(Settings):
     scale: Literal["paper", "desk"] = "paper"
     seed: int = 1
     minutes: float = Field(0.0, ge=0)
-    valid: int = Field(0, ge=0)
-    test: int = Field(0, ge=0)
+    valid_documents: int = Field(0, ge=0)
+    test_documents: int = Field(0, ge=0)
     model: SerializeAsAny[Settings]
     train: Training
 

@@ -67,8 +67,8 @@ def train(
         # After joining: what is held out and not in the sample is held out all the same.
         splits = replace(
             splits,
-            valid=sampled(splits.valid, run.valid),
-            test=sampled(splits.test, run.test),
+            valid=sampled(splits.valid, run.valid_documents),
+            test=sampled(splits.test, run.test_documents),
         )
         measured = learn(run, splits, folder, command, resume, snapshot_minutes, on_bad)
     except OSError as error:
