@@ -8,6 +8,7 @@ against the number of sentences.
 import argparse
 import json
 import statistics
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,12 @@ def main() -> None:
         facts(folder, model, {name: statistics.median(s) for name, s in seconds[folder].items()})
         for folder, (_, model) in runs.items()
     ]
-    whole = {"machine": machine(), "corpus": corpus.name, "systems": systems}
+    whole = {
+        "command": " ".join(["python", *sys.argv]),
+        "machine": machine(),
+        "corpus": corpus.name,
+        "systems": systems,
+    }
     asked.out.write_text(json.dumps(whole, indent=1) + "\n")
 
 

@@ -1,31 +1,37 @@
-"""Every system, on every corpus of the paper, at either scale: built, trained two steps, used.
+"""Every run of the paper's experiments, at either scale: built, trained two steps, used.
 
 Its own numbers, but for the sizes and the encoder.
 """
 
+from pathlib import Path
+
 import pytest
 
+from bert4so.config import merge
 from bert4so.data.shuffle import shuffle
+from bert4so.experiments.plan import all_cells, read_experiment
 from bert4so.models import MODELS
-from bert4so.run import read_run
+from bert4so.run import make_run, read_run
 from bert4so.train import Trainer
-from conftest import TINY_MODEL, assignments
+from conftest import TINY_MODEL
 
-CORPORA = ["neurips", "aan", "nsf", "sind", "rocstory"]
+EXPERIMENTS = Path(__file__).parent.parent / "configs" / "experiments"
+CELLS = {
+    f"{name}-{cell.name}": cell
+    for name in ("full", "desk")
+    for cell in all_cells(read_experiment(EXPERIMENTS / f"{name}.toml"))
+    if cell.run.seed == 1
+}
 
 
-@pytest.mark.parametrize("scale", ["paper", "desk"])
-@pytest.mark.parametrize("corpus", CORPORA)
-@pytest.mark.parametrize("system", MODELS)
-def test_a_cell_takes_two_steps_and_orders(
-    system, corpus, scale, encoder, splits, documents, tmp_path
-):
-    (tmp_path / "cell.toml").write_text(f'system = "{system}"\ncorpus = "{corpus}"\n')
-    tiny = dict(TINY_MODEL.get(system, {}))
-    if "encoder" in MODELS[system].Config.model_fields:
-        tiny["encoder"] = encoder
-    run = read_run(tmp_path / "cell.toml", [f"scale={scale}", *assignments({"model": tiny})])
-    trainer = Trainer(run, splits, tmp_path / "run")
+@pytest.mark.parametrize("name", CELLS)
+def test_a_cell_takes_two_steps_and_orders(name, encoder, splits, documents, tmp_path):
+    cell = CELLS[name]
+    tiny = dict(TINY_MODEL[cell.run.system])
+    fields = MODELS[cell.run.system].Config.model_fields
+    tiny |= {"encoder": str(encoder)} if "encoder" in fields else {"vectors": ""}
+    values = merge(cell.run.model_dump(exclude_none=True), {"model": tiny})
+    trainer = Trainer(make_run(values, name), splits, tmp_path / "run")
     for _ in range(2):
         taken = trainer.learner.step([shuffle(document, 0) for document in documents[:8]])
         assert taken.tokens > 0
@@ -33,6 +39,11 @@ def test_a_cell_takes_two_steps_and_orders(
     assert [sorted(one.order) for one in found] == [
         list(range(len(document.sentences))) for document in documents
     ]
+
+
+def test_every_system_is_run_on_every_corpus_at_either_scale():
+    ran = {(cell.run.system, cell.corpus, cell.run.scale) for cell in CELLS.values()}
+    assert len(ran) == len(MODELS) * 5 * 2
 
 
 def test_what_a_paper_sets_by_corpus_is_set(tmp_path):

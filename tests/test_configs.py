@@ -8,12 +8,20 @@ from bert4so.data.shuffle import shuffle
 from bert4so.run import read_run
 from bert4so.train import Trainer
 
-CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.toml"))
+FOLDER = Path(__file__).parent.parent / "configs"
+CONFIGS = sorted(FOLDER.glob("*.toml"))
+EXPERIMENTS = sorted(FOLDER.glob("experiments/*.toml"))
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_a_configuration_says_how_to_run_it(path):
     assert path.read_text().splitlines()[0] == f"# bert4so train configs/{path.name}"
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+def test_an_experiment_says_how_to_run_it(path):
+    first = path.read_text().splitlines()[0]
+    assert first == f"# bert4so experiment run configs/experiments/{path.name}"
 
 
 @pytest.mark.parametrize("scale", ["desk", "paper"])

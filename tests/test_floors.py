@@ -62,6 +62,7 @@ FLOORS = [  # from the ground up; rooms on one floor do not import each other
     ["checkpoint"],
     ["report", "export"],
     ["train"],
+    ["experiments"],
     ["doctor"],
     ["cli"],
     ["__main__"],

@@ -40,7 +40,8 @@ def test_its_types_are_known(bare):
 
 
 @pytest.mark.parametrize(
-    "args", [[], ["order"], ["train"], ["evaluate"], ["score"], ["doctor"], ["data"]]
+    "args",
+    [[], ["order"], ["train"], ["evaluate"], ["score"], ["doctor"], ["data"], ["experiment"]],
 )
 def test_every_help_is_shown(bare, args):
     done = run(bare / "bert4so", *args, "--help")

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -132,10 +132,23 @@ def parse_assignment(text: str) -> Values:
         parsed = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         parsed = value.strip()
-    tree: Any = parsed
-    for key in reversed(path.strip().split(".")):
-        tree = {key: tree}
-    return dict(tree)
+    return branch(path.strip(), parsed)
+
+
+def branch(path: str, value: Any) -> Values:
+    """The tree of one value, by its dotted name."""
+    for key in reversed(path.split(".")):
+        value = {key: value}
+    return dict(value)
+
+
+def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a tree, each by its dotted name."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def checked(cls: type[S], values: Values, where: str) -> S:

@@ -1,10 +1,13 @@
 """What a finished run leaves beside its model: metrics, predictions, curves, a model card."""
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from bert4so.atomic import write_whole
 from bert4so.checkpoint import load_model
@@ -28,24 +31,33 @@ def write_report(
     Many processes measure together, and the first writes.
     """
     processes().wait_for_everyone()  # until the first has put the model in place
-    measured, solved = {"valid": history.best.metrics}, list[Solved]()
+    measured, solved, spent = {"valid": history.best.metrics}, list[Solved](), 0.0
     if splits.test:
         _, model = load_model(folder)
         take_device(model)
+        began = time.process_time()
         with progress_bar("testing", len(splits.test), processes().is_main_process) as advance:
             solved = solve_together(model, splits.test, splits.seed, advance)
+        spent = (time.process_time() - began) / torch.get_num_threads()
         measured["test"] = measure(solved)
     if processes().is_main_process:
-        _write(run, splits, folder, history, command, measured, solved)
+        facts = {
+            "command": command,
+            **_facts(run, history, measured),
+            "training_documents": len(splits.train),
+            "test_cpu_seconds": round(spent, 2),
+        }
+        if run.join:
+            facts["left_out_of_training"] = splits.left_out
+        _write(run, folder, history, facts, measured, solved)
     return measured
 
 
 def _write(
     run: Run,
-    splits: Splits,
     folder: Path,
     history: History,
-    command: str,
+    facts: dict[str, Any],
     measured: dict[str, Metrics],
     solved: Sequence[Solved],
 ) -> None:
@@ -53,9 +65,6 @@ def _write(
     if solved:
         write_records(folder / "predictions.jsonl", predictions(solved))
         write_records(folder / "truth.jsonl", truths(solved))
-    facts = {"command": command, **_facts(run, history, measured)}
-    if run.join:
-        facts["left_out_of_training"] = splits.left_out
     write_whole(folder / "README.md", _card(run, folder, facts, measured).encode())
     # Last: where it is, the run is finished.
     write_whole(folder / "metrics.json", (json.dumps(facts, indent=1) + "\n").encode())

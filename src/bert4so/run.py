@@ -17,8 +17,16 @@ def read_run(path: Path, assignments: Sequence[str] = ()) -> Run:
     """
     given = reduce(merge, map(parse_assignment, assignments), read_toml(path))
     where = f"{path} with --set {' --set '.join(assignments)}" if assignments else str(path)
+    return make_run(given, where)
+
+
+def make_run(given: Values, where: str, like: str = "") -> Run:
+    """The run that some values describe; `where` says, in an error, where they came from.
+
+    like: the corpus of the paper whose numbers are taken; that of the folder's name if not given.
+    """
     system = system_named(given.get("system"), where)
-    numbers = _numbers(system, given)
+    numbers = _numbers(system, given, like or Path(str(given.get("corpus"))).name)
     for table in ("model", "train"):
         if not isinstance(numbers[table], dict):
             raise UserError(f"{where}: {table} = {numbers[table]!r}: wanted a table")
@@ -36,10 +44,9 @@ def system_named(name: object, where: str) -> System:
     return MODELS[name]
 
 
-def _numbers(system: System, given: Values) -> Values:
+def _numbers(system: System, given: Values, corpus: str) -> Values:
     """The given values over the system's own."""
     own: Values = {"model": {}, "train": system.TRAINING.model_dump(exclude_none=True)}
     at_desk = system.DESK if given.get("scale") == "desk" else {}
     by_corpus: dict[str, Values] = getattr(system, "BY_CORPUS", {})
-    here = by_corpus.get(Path(str(given.get("corpus"))).name, {})
-    return reduce(merge, [at_desk, here, given], own)
+    return reduce(merge, [at_desk, by_corpus.get(corpus, {}), given], own)

@@ -12,7 +12,7 @@ from accelerate import Accelerator
 
 from bert4so.atomic import write_whole
 from bert4so.checkpoint import save_model
-from bert4so.config import Run, dump_toml
+from bert4so.config import Run, dump_toml, leaves
 from bert4so.curves import Recorder
 from bert4so.data.bad import OnBad, stop
 from bert4so.data.batches import epoch_batches
@@ -252,17 +252,8 @@ def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits
 
 def _check_same(begun: dict[str, Any], asked: dict[str, Any], folder: Path) -> None:
     """Refuse to go on with a run by another configuration."""
-    before, now = dict(_leaves(begun)), dict(_leaves(asked))
+    before, now = dict(leaves(begun)), dict(leaves(asked))
     for key in sorted(before.keys() | now.keys()):
         if before.get(key) != now.get(key):
             was = f"{key} = {before.get(key)!r}"
             raise UserError(f"{folder} was begun with {was}: it cannot go on with {now.get(key)!r}")
-
-
-def _leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of a tree, each by its dotted name."""
-    for key, value in values.items():
-        if isinstance(value, dict):
-            yield from _leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value

@@ -11,6 +11,7 @@ from bert4so.cli.compare import compare
 from bert4so.cli.data import app as data
 from bert4so.cli.doctor import doctor
 from bert4so.cli.evaluate import evaluate
+from bert4so.cli.experiment import app as experiment
 from bert4so.cli.export import export
 from bert4so.cli.order import order
 from bert4so.cli.score import score
@@ -35,6 +36,7 @@ for command in (
 ):  # as a person comes to need them
     app.command()(command)
 app.add_typer(data)
+app.add_typer(experiment)
 
 
 @app.callback()

@@ -1,7 +1,7 @@
 """`bert4so data`: corpora, from what their authors hand out to what is trained and measured on."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -12,8 +12,7 @@ from bert4so.aligned import aligned
 from bert4so.cli.options import SkipBad, bad_ones
 from bert4so.data.bad import Skipping
 from bert4so.data.card import read_card
-from bert4so.data.corpus import corpora, find_corpus, read_split, shelves, split_path
-from bert4so.document import Document
+from bert4so.data.corpus import corpora, find_corpus, shelves, splits_there
 from bert4so.errors import UserError
 from bert4so.progress import progress_bar, say
 
@@ -32,7 +31,6 @@ Folders = Annotated[
         show_default=False,
     ),
 ]
-SPLITS = ("train", "valid", "test")
 
 
 @app.command("list")
@@ -124,7 +122,7 @@ def stats(folders: Folders) -> None:
     lines = [*HEAD]
     with progress_bar("counting", len(folders)) as advance:
         for name, folder in _named(folders).items():
-            lines += compared(name, statistics(_splits(folder), tokenizer))
+            lines += compared(name, statistics(splits_there(folder), tokenizer))
             advance(1)
     sys.stdout.write(aligned(lines))
 
@@ -147,7 +145,7 @@ def check(folders: Folders) -> None:
     places = {
         (name, split): documents
         for name, folder in named.items()
-        for split, documents in _splits(folder).items()
+        for split, documents in splits_there(folder).items()
     }
     found = list(chain.from_iterable(changed(name, folder) for name, folder in named.items()))
     with progress_bar("checking", sum(map(len, places.values()))) as advance:
@@ -170,10 +168,3 @@ def _named(folders: Sequence[str]) -> dict[str, Path]:
             raise UserError(f"{given}: a second corpus called {called}: call it NAME={path}")
         named[called] = folder
     return named
-
-
-def _splits(folder: Path) -> Mapping[str, list[Document]]:
-    splits = {s: read_split(folder, s) for s in SPLITS if split_path(folder, s)}
-    if not splits:
-        raise UserError(f"{folder}: no train.jsonl, valid.jsonl or test.jsonl in it")
-    return splits

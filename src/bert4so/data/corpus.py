@@ -14,6 +14,8 @@ from bert4so.data.shuffle import EVALUATION_SEED
 from bert4so.document import Document
 from bert4so.errors import UserError
 
+SPLITS = ("train", "valid", "test")
+
 
 @dataclass(frozen=True)
 class Splits:
@@ -79,6 +81,14 @@ def read_splits(
         return read_split(folder, split, on_bad) if there else []
 
     return Splits(read("train"), read("valid"), read("test"), shuffle_seed(folder))
+
+
+def splits_there(folder: Path) -> dict[str, list[Document]]:
+    """The documents of a corpus, by split, of the splits that it has."""
+    splits = {s: read_split(folder, s) for s in SPLITS if split_path(folder, s)}
+    if not splits:
+        raise UserError(f"{folder}: no train.jsonl, valid.jsonl or test.jsonl in it")
+    return splits
 
 
 def shuffle_seed(folder: Path) -> int:

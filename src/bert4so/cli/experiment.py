@@ -1,0 +1,96 @@
+"""`bert4so experiment`."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bert4so.cli.options import need_train_extra
+from bert4so.errors import UserError
+from bert4so.progress import say
+
+RESULTS = Path("results")
+
+app = typer.Typer(
+    name="experiment",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Run the paper's experiments, and make its tables.",
+)
+
+
+@app.command()
+def run(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", show_default=False)],
+    shard: Annotated[
+        str, typer.Option(metavar="K/N", help="Only the k-th of n parts: one a machine.")
+    ] = "1/1",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where cells are kept: results/CONFIG if not given."),
+    ] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where runs are kept: runs/CONFIG if not given."),
+    ] = None,
+) -> None:
+    """Run all cells of an experiment that are not there yet.
+
+    A cell is a system on a corpus with a seed; when it is finished, it is a JSON file. What was
+    stopped goes on where it was when the same command is given again.
+
+    bert4so experiment run configs/experiments/sample.toml
+    """
+    need_train_extra()
+    from bert4so.experiments.cells import file_of, run_cell
+    from bert4so.experiments.plan import all_cells, read_experiment
+    from bert4so.experiments.remaining import remaining
+    from bert4so.experiments.statistics import write_statistics
+
+    results = out or RESULTS / config.stem
+    results.mkdir(parents=True, exist_ok=True)
+    planned = read_experiment(config)
+    (results / "experiment.toml").write_bytes(config.read_bytes())
+    write_statistics(planned, results)
+    part, parts = _shard(shard)
+    cells = all_cells(planned)[part - 1 :: parts]
+    for cell in cells:
+        if not file_of(results, cell).exists():
+            say(remaining(results, cells, cell))
+            run_cell(cell, results, work or Path("runs") / config.stem)
+    sys.stdout.write(f"{results}: all {len(cells)} cells are there\n")
+
+
+@app.command()
+def table(
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
+    out: Annotated[
+        Path, typer.Option(metavar="PAGE.md", help="The page; figures go to a folder beside it.")
+    ] = Path("docs/results.md"),
+) -> None:
+    """Make the tables and figures of an experiment, of as many of its cells as there are.
+
+    Each table is in the page as Markdown, and beside it in LaTeX. NAME is a folder of results/, or
+    its path.
+
+    bert4so experiment table sample
+    """
+    need_train_extra()
+    from bert4so.experiments.page import write_page
+
+    folder = Path(name) if Path(name).is_dir() else RESULTS / name
+    if not (folder / "experiment.toml").exists():
+        raise UserError(f"{folder}: not what `bert4so experiment run` wrote")
+    write_page(folder, out)
+    sys.stdout.write(f"{out}\n")
+
+
+def _shard(text: str) -> tuple[int, int]:
+    """The part, from 1, and how many there are."""
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    part, parts = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= part <= parts:
+        raise UserError(f"--shard {text}: wanted K/N, as 1/4: the first of four parts")
+    return part, parts

@@ -1,0 +1,1 @@
+"""Many runs, and the tables made of them."""

@@ -1,0 +1,141 @@
+"""Finished runs of an experiment, each a file."""
+
+import hashlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import bert4so
+from bert4so.atomic import write_whole
+from bert4so.backend import Backend
+from bert4so.checkpoint import load_model, packer_of
+from bert4so.config import dump_toml
+from bert4so.data.corpus import find_corpus, read_split
+from bert4so.data.jsonl import parse_records
+from bert4so.data.lines import read_lines
+from bert4so.data.orders import read_pairs
+from bert4so.document import Puzzle
+from bert4so.errors import UserError
+from bert4so.experiments.plan import Cell
+from bert4so.metrics import counted, kendall_tau
+from bert4so.orderer import Orderer
+
+LENGTHS = (5, 10, 20, 40)
+"""Numbers of sentences that are ordered to see how long that takes."""
+
+REPEATS = 3
+
+Facts = dict[str, Any]
+
+
+def file_of(results: Path, cell: Cell) -> Path:
+    """Where a cell is kept when it is finished."""
+    return results / f"{cell.name}.json"
+
+
+def read_cells(results: Path, cells: Iterable[Cell]) -> dict[str, Facts]:
+    """What was found of the cells that are finished, by name."""
+    files = {cell.name: file_of(results, cell) for cell in cells}
+    return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
+
+
+def run_cell(cell: Cell, results: Path, work: Path) -> None:
+    """Train, measure, and write down what was found.
+
+    In a process of its own: what one run leaves in memory is not there for the next. A run that
+    was stopped goes on from its last snapshot in `work`.
+    """
+    began = time.perf_counter()
+    work.mkdir(parents=True, exist_ok=True)
+    config, folder = work / f"{cell.name}.toml", work / cell.name
+    config.write_text(dump_toml(cell.run))
+    if not (folder / "metrics.json").exists():
+        command = ["train", str(config), "--out", str(folder), "--resume"]
+        done = subprocess.run([sys.executable, "-m", "bert4so", *command], check=False)
+        if done.returncode:
+            raise UserError(f"{cell.name}: its run failed; mend that and run the experiment again")
+    found = _found(cell, folder)
+    found["wall_minutes"] = round((time.perf_counter() - began) / 60, 2)
+    write_whole(file_of(results, cell), (json.dumps(found) + "\n").encode())
+
+
+def source_hash() -> str:
+    """Tells two versions of this package apart, whatever they are called."""
+    package = Path(bert4so.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _found(cell: Cell, folder: Path) -> Facts:
+    predictions = folder / "predictions.jsonl"
+    return {
+        "cell": cell.name,
+        "system": cell.system,
+        "corpus": cell.corpus,
+        "varied": dict(cell.varied),
+        "source": source_hash(),
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "metrics": json.loads((folder / "metrics.json").read_text()),
+        "predictions": hashlib.sha256(predictions.read_bytes()).hexdigest(),
+        "documents": _by_document(folder),
+        "validations": _validations(folder),
+        **_ordering(cell, folder),
+    }
+
+
+def _ordering(cell: Cell, folder: Path) -> Facts:
+    """How many parameters the model has, and how long it takes to order so many sentences."""
+    _, model = load_model(folder)
+    backend = Orderer(model, packer_of(model)).asked()
+    documents = read_split(find_corpus(cell.run.corpus), "test")
+    sentences = [sentence for document in documents for sentence in document.sentences]
+    return {
+        "parameters": sum(weight.numel() for weight in model.parameters()),
+        "seconds_for": {
+            str(n): min(_seconds(backend, tuple(sentences[:n])) for _ in range(REPEATS))
+            for n in LENGTHS
+        },
+    }
+
+
+def _seconds(backend: Backend, sentences: tuple[str, ...]) -> float:
+    began = time.process_time()
+    backend.order([Puzzle(sentences)])
+    return round((time.process_time() - began) / torch.get_num_threads(), 4)
+
+
+def _by_document(folder: Path) -> dict[str, list[float]]:
+    """Of each test document that counts, in their order: its number of sentences, and its tau."""
+    pairs, _ = counted(read_pairs(folder / "predictions.jsonl", folder / "truth.jsonl"))
+    return {
+        "sentences": [len(true) for _, true in pairs],
+        "tau": [round(kendall_tau(*pair), 6) for pair in pairs],
+    }
+
+
+def _validations(folder: Path) -> list[Facts]:
+    """Each validation of the run: after how many steps and CPU minutes, and what it found."""
+    minutes, found = 0.0, []
+    history = folder / "history.jsonl"
+    for _, event in parse_records(read_lines(history), str(history)):
+        if "metrics" not in event:
+            minutes = event["spent"] / 60
+            continue
+        found.append(
+            {
+                "step": event["step"],
+                "minutes": round(minutes, 3),
+                "tau": round(event["metrics"]["tau"], 6),
+                "pmr": round(event["metrics"]["pmr"], 6),
+            }
+        )
+    return found

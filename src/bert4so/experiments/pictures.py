@@ -1,0 +1,142 @@
+"""Figures of an experiment."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from bert4so.experiments.paper import TITLES
+from bert4so.experiments.tables import Facts, Results, ordering_seconds
+
+STYLE: dict[Any, object] = {
+    "font.sans-serif": ["DejaVu Sans"],
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": "small",
+}
+FEWEST = 5
+"""Lengths of which there are fewer documents are not shown: their mean is mostly luck."""
+
+
+def save(draw: Callable[[Axes], None], path: Path) -> None:
+    """Draw a figure, and write it."""
+    with rc_context(STYLE):
+        figure = Figure(figsize=(7, 4.2), layout="constrained")
+        FigureCanvasAgg(figure)
+        draw(figure.subplots())
+        figure.savefig(path, dpi=130, metadata={"Software": None})
+
+
+def by_minutes(results: Results, corpus: str) -> Callable[[Axes], None]:
+    """Validation tau against the minutes of training, for all systems."""
+
+    def draw(axes: Axes) -> None:
+        for number, cell in enumerate(results.finished("table-1", corpus=corpus)):
+            minutes = [validation["minutes"] for validation in cell["validations"]]
+            taus = [validation["tau"] for validation in cell["validations"]]
+            axes.plot(minutes, taus, **_line(cell, number))
+        axes.set(xlabel="minutes of training (CPU time by core)", ylabel="validation τ")
+        _legend(axes)
+
+    return draw
+
+
+def by_step(results: Results, grid: str) -> Callable[[Axes], None]:
+    """Validation tau by step of BERT4SO with either loss, a line a seed."""
+
+    def draw(axes: Axes) -> None:
+        named = set()
+        for system, color in (("bert4so", "C0"), ("bert4so-list-mle", "C1")):
+            for cell in results.finished(grid, system=system):
+                label = {"bert4so": "margin ListMLE"}.get(system, "ListMLE")
+                steps = [validation["step"] for validation in cell["validations"]]
+                taus = [validation["tau"] for validation in cell["validations"]]
+                axes.plot(
+                    steps,
+                    taus,
+                    color=color,
+                    marker=".",
+                    label=None if label in named else label,
+                )
+                named.add(label)
+        axes.set(xlabel="steps", ylabel="validation τ")
+        _legend(axes)
+
+    return draw
+
+
+def by_sentences(results: Results, corpus: str) -> Callable[[Axes], None]:
+    """Test tau against the number of sentences of a document."""
+
+    def draw(axes: Axes) -> None:
+        for number, cell in enumerate(results.finished("table-1", corpus=corpus)):
+            taus = tau_by_length(cell["documents"])
+            axes.plot(list(taus), list(taus.values()), **_line(cell, number))
+        axes.set(xlabel="sentences of a document", ylabel="test τ")
+        _legend(axes)
+
+    return draw
+
+
+def by_cost(results: Results, corpus: str) -> Callable[[Axes], None]:
+    """Documents ordered a second against tau: what is paid for what one gets."""
+
+    def draw(axes: Axes) -> None:
+        for cell in results.finished("table-1", corpus=corpus):
+            speed, tau = 1 / ordering_seconds(cell), cell["metrics"]["test"]["tau"]
+            axes.plot(speed, tau, "o")
+            axes.annotate(
+                _title(cell), (speed, tau), (4, 4), textcoords="offset points", fontsize="small"
+            )
+        axes.set(xlabel="documents ordered a second", ylabel="test τ", xscale="log")
+        axes.margins(x=0.2)
+
+    return draw
+
+
+def by_n(results: Results, corpus: str) -> Callable[[Axes], None]:
+    """The time an order takes against the number of sentences."""
+
+    def draw(axes: Axes) -> None:
+        for number, cell in enumerate(results.finished("table-1", corpus=corpus)):
+            lengths = [int(n) for n in cell["seconds_for"]]
+            axes.plot(lengths, list(cell["seconds_for"].values()), **_line(cell, number))
+        axes.set(xlabel="sentences", ylabel="seconds to order them", xscale="log", yscale="log")
+        _legend(axes)
+
+    return draw
+
+
+def tau_by_length(documents: Mapping[str, Sequence[float]]) -> dict[int, float]:
+    """The mean tau of the documents of each number of sentences, where there are enough."""
+    found = defaultdict[int, list[float]](list)
+    for n, tau in zip(documents["sentences"], documents["tau"], strict=True):
+        found[int(n)].append(tau)
+    return {n: fmean(taus) for n, taus in sorted(found.items()) if len(taus) >= FEWEST}
+
+
+def _line(cell: Facts, number: int) -> dict[str, Any]:
+    """A line for each system: ten colors are not enough for two forms of one."""
+    return {
+        "label": _title(cell),
+        "color": f"C{number % 10}",
+        "linestyle": "-" if number < 10 else "--",
+        "marker": ".",
+    }
+
+
+def _title(cell: Facts) -> str:
+    name: str = cell["system"]
+    return TITLES.get(name, name)
+
+
+def _legend(axes: Axes) -> None:
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))

@@ -1,0 +1,146 @@
+"""Which runs an experiment is made of."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from bert4so.config import Run, Settings, Values, branch, checked, leaves, merge, read_toml
+from bert4so.errors import UserError
+from bert4so.run import make_run
+
+
+class Place(Settings):
+    """A corpus of the paper, as it is to be had.
+
+    folder:   its path, or its name where corpora are looked for.
+    stand_in: in which way it is not the paper's; empty where it is.
+    """
+
+    folder: str
+    stand_in: str = ""
+
+
+class Grid(Settings):
+    """Runs of systems on corpora, each with each.
+
+    systems: by their names in the experiment.
+    corpora: by their names in the paper.
+    vary:    values by key, each of which is tried with each of the others'.
+    join:    corpora that are learned from as well.
+    """
+
+    systems: list[str]
+    corpora: list[str]
+    seeds: list[int] = Field(default_factory=lambda: [1])
+    vary: dict[str, Any] = Field(default_factory=dict)
+    join: list[str] = Field(default_factory=list)
+
+
+class Experiment(Settings):
+    """What a file of `configs/experiments` says.
+
+    set:     what is changed in all runs.
+    corpora: by their names in the paper.
+    systems: what is changed in the runs of each; where its name is not that of a system of this
+             package, `system` says which it is a form of.
+    grids:   by the table they are for.
+    """
+
+    scale: Literal["paper", "desk"]
+    set: dict[str, Any] = Field(default_factory=dict)
+    corpora: dict[str, Place]
+    systems: dict[str, dict[str, Any]]
+    grids: dict[str, Grid]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of an experiment.
+
+    name:   of its file.
+    system: its name in the experiment.
+    corpus: its name in the paper.
+    varied: the values that the grid varies, by their dotted names.
+    """
+
+    name: str
+    system: str
+    corpus: str
+    varied: Mapping[str, Any]
+    run: Run
+
+
+def read_experiment(path: Path) -> Experiment:
+    """The experiment of a TOML file."""
+    experiment = checked(Experiment, read_toml(path), str(path))
+    for name, grid in experiment.grids.items():
+        for kind, used, known in (
+            ("corpus", [*grid.corpora, *grid.join], experiment.corpora),
+            ("system", grid.systems, experiment.systems),
+        ):
+            unknown = [one for one in used if one not in known]
+            if unknown:
+                raise UserError(f'{path} [grids.{name}]: "{unknown[0]}": no such {kind} above')
+    return experiment
+
+
+def all_cells(experiment: Experiment) -> list[Cell]:
+    """The cells of all grids, each once, in the order in which they are to be run.
+
+    By seed first, so that every cell has been run once before any is run again.
+    """
+    found = {cell.name: cell for name in experiment.grids for cell in grid_cells(experiment, name)}
+    return sorted(found.values(), key=lambda cell: cell.run.seed)
+
+
+def grid_cells(experiment: Experiment, name: str) -> list[Cell]:
+    """The cells of a grid; none, where the experiment has no such grid."""
+    if name not in experiment.grids:
+        return []
+    grid = experiment.grids[name]
+    varied = dict(leaves(grid.vary))
+    return [
+        _cell(experiment, grid, system, corpus, seed, dict(zip(varied, values, strict=True)))
+        for seed, corpus, system in product(grid.seeds, grid.corpora, grid.systems)
+        for values in product(*varied.values())
+    ]
+
+
+def _cell(
+    experiment: Experiment, grid: Grid, system: str, corpus: str, seed: int, varied: dict[str, Any]
+) -> Cell:
+    usual: Values = {
+        "system": system,
+        "corpus": experiment.corpora[corpus].folder,
+        "scale": experiment.scale,
+        "seed": seed,
+    }
+    plain = merge(merge(usual, experiment.set), experiment.systems[system])
+    changes = (branch(key, value) for key, value in varied.items())
+    changed = reduce(merge, changes, plain)
+    joined = [experiment.corpora[name].folder for name in grid.join if name != corpus]
+    run = _run({**changed, "join": joined}, system, corpus)
+    parts = [system, corpus.lower(), *_differences(_run(plain, system, corpus), run)]
+    return Cell("-".join([*parts, f"seed-{seed}"]), system, corpus, varied, run)
+
+
+def _run(values: Values, system: str, corpus: str) -> Run:
+    return make_run(values, f"{system} on {corpus}", like=corpus.lower())
+
+
+def _differences(plain: Run, run: Run) -> Iterator[str]:
+    """What the name of a cell tells of its run: all that is not as in the plain one.
+
+    So that the same run in two grids is one cell.
+    """
+    if run.join:
+        yield "joined"
+    before, now = dict(leaves(plain.model_dump())), dict(leaves(run.model_dump()))
+    for key in sorted(now):
+        if key != "join" and now[key] != before.get(key):
+            yield f"{key.rpartition('.')[2]}-{now[key]}"

@@ -1,0 +1,37 @@
+"""Table 3 of an experiment: how large its corpora are, counted once and kept."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bert4so.atomic import write_whole
+from bert4so.data.corpus import find_corpus, splits_there
+from bert4so.data.stats import statistics
+from bert4so.experiments.plan import Experiment
+from bert4so.locate import load_tokenizer
+from bert4so.progress import progress_bar
+
+FILE = "statistics.json"
+
+
+def write_statistics(experiment: Experiment, results: Path) -> None:
+    """Count what has not been counted."""
+    known = read_statistics(results)
+    wanted = {name: place.folder for name, place in experiment.corpora.items() if name not in known}
+    with progress_bar("counting", len(wanted)) as advance:
+        for name, folder in wanted.items():
+            known[name] = _counted(find_corpus(folder))
+            advance(1)
+    write_whole(results / FILE, (json.dumps(known, indent=1) + "\n").encode())
+
+
+def read_statistics(results: Path) -> dict[str, Any]:
+    """What was counted, by the corpus's name in the paper."""
+    path = results / FILE
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return found
+
+
+def _counted(folder: Path) -> dict[str, Any]:
+    return asdict(statistics(splits_there(folder), load_tokenizer()))

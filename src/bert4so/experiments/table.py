@@ -1,0 +1,125 @@
+"""A table as data, and as Markdown and LaTeX."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+MARKS = {"†": r"$^\dag$", "‡": r"$^\ddag$", "▲": r"$^\blacktriangle$"}
+"""What a mark is in LaTeX."""
+
+SPECIAL = {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "τ": r"$\tau$", "γ": r"$\gamma$"} | {
+    "×": r"$\times$",
+    "±": r"$\pm$",
+    "–": "--",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number of a table.
+
+    mark:  what its significance is.
+    best:  whether it is the best of its column.
+    paper: the paper's own number.
+    """
+
+    text: str
+    mark: str = ""
+    best: bool = False
+    paper: str = ""
+
+    def markdown(self) -> str:
+        """As in Markdown: the paper's in brackets."""
+        own = f"**{self.text}**" if self.best else self.text
+        return f"{own}{self.mark}" + (f" ({self.paper})" if self.paper else "")
+
+    def latex(self) -> str:
+        """As in LaTeX: the paper's small behind it."""
+        text = escaped(self.text)
+        own = rf"\textbf{{{text}}}" if self.best else text
+        paper = rf" {{\scriptsize {escaped(self.paper)}}}" if self.paper else ""
+        return f"{own}{MARKS.get(self.mark, '')}{paper}"
+
+
+MISSING = Entry("–")
+"""Of a cell that has not been run."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    groups: its columns after the first, under their common heads.
+    rows:   each begins with its name.
+    ruled:  before which rows there is a line.
+    notes:  what stands under it.
+    """
+
+    name: str
+    caption: str
+    groups: Sequence[tuple[str, Sequence[str]]]
+    rows: Sequence[tuple[str, Sequence[Entry]]]
+    ruled: Sequence[int] = ()
+    notes: Sequence[str] = field(default_factory=list)
+
+    def markdown(self) -> str:
+        """The table, its caption above and its notes below."""
+        heads = [
+            f"{group} {column}".strip() for group, columns in self.groups for column in columns
+        ]
+        lines = [["", *heads], ["---"] * (1 + len(heads))]
+        lines += [[name, *(entry.markdown() for entry in row)] for name, row in self.rows]
+        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        return "\n\n".join([self.caption, table, *self.notes]) + "\n"
+
+    def latex(self) -> str:
+        """The table as the paper sets its own: with booktabs."""
+        columns = [column for _, some in self.groups for column in some]
+        body = [
+            (r"    \midrule" + "\n" if number in self.ruled else "")
+            + _line([escaped(name), *(entry.latex() for entry in row)])
+            for number, (name, row) in enumerate(self.rows)
+        ]
+        return "\n".join(
+            [
+                r"% \usepackage{booktabs,amssymb}",
+                r"\begin{table*}[t]",
+                r"    \centering",
+                r"    \small",
+                rf"    \begin{{tabular}}{{l{'c' * len(columns)}}}",
+                r"    \toprule",
+                *self._heads(),
+                _line(["", *map(escaped, columns)]),
+                r"    \midrule",
+                *body,
+                r"    \bottomrule",
+                r"    \end{tabular}",
+                rf"    \caption{{{escaped(' '.join([self.caption, *self.notes]))}}}",
+                rf"    \label{{tab:{self.name}}}",
+                r"\end{table*}",
+                "",
+            ]
+        )
+
+    def _heads(self) -> list[str]:
+        """The common heads, with a rule under each."""
+        if not any(group for group, _ in self.groups):
+            return []
+        heads, rules, first = [""], [], 2
+        for group, columns in self.groups:
+            heads.append(rf"\multicolumn{{{len(columns)}}}{{c}}{{{escaped(group)}}}")
+            last = first + len(columns) - 1
+            rules += [rf"\cmidrule(lr){{{first}-{last}}}"] if group else []
+            first = last + 1
+        return [_line(heads), f"    {' '.join(rules)}"]
+
+
+def escaped(text: str) -> str:
+    """A text as LaTeX reads it."""
+    marked = "".join(SPECIAL.get(character, character) for character in text)
+    for mark, latex in MARKS.items():
+        marked = marked.replace(mark, latex)
+    return marked.replace("`", "")
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"        {' & '.join(cells)} \\\\"

@@ -1,0 +1,278 @@
+"""The paper's tables, made of the cells of an experiment."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean, stdev
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert4so.data.stats import PAPER as PAPER_STATISTICS
+from bert4so.experiments.paper import CORPORA, COST, TABLE_1, TABLE_2, TITLES
+from bert4so.experiments.plan import Cell, Experiment, grid_cells
+from bert4so.experiments.table import MISSING, Entry, Table
+from bert4so.significance import t_test
+
+Facts = Mapping[str, Any]
+METRICS = ("τ", "PMR")
+
+
+class Results:
+    """An experiment, and what was found of it so far: by the name of a cell."""
+
+    def __init__(self, experiment: Experiment, found: Mapping[str, Facts]) -> None:
+        self.experiment = experiment
+        self.found = found
+
+    def finished(self, grid: str, **wanted: Any) -> list[Facts]:
+        """What was found in the cells of a grid that are finished and have these attributes."""
+        cells = [cell for cell in grid_cells(self.experiment, grid) if _is(cell, wanted)]
+        return [self.found[cell.name] for cell in cells if cell.name in self.found]
+
+    def corpora(self, grid: str) -> list[str]:
+        """The corpora of a grid; none, where there is no such grid."""
+        return self.experiment.grids[grid].corpora if grid in self.experiment.grids else []
+
+    def missing(self, grid: str) -> int:
+        """How many cells of a grid have not been run."""
+        return sum(cell.name not in self.found for cell in grid_cells(self.experiment, grid))
+
+
+def table_1(results: Results) -> Table:
+    """All systems on all corpora."""
+    grid = results.experiment.grids["table-1"]
+    corpora = [name for name in CORPORA if name in grid.corpora]
+    columns = [(corpus, metric) for corpus in corpora for metric in METRICS]
+    best = {
+        (corpus, metric): max(
+            (_mean(results.finished("table-1", system=s, corpus=corpus), metric) or -1)
+            for s in grid.systems
+        )
+        for corpus, metric in columns
+    }
+    rows = []
+    for system in grid.systems:
+        row = []
+        for corpus, metric in columns:
+            own = results.finished("table-1", system=system, corpus=corpus)
+            ours = results.finished("table-1", system="bert4so", corpus=corpus)
+            mark = "" if system.startswith("bert4so") else _mark(own, ours, metric)
+            top = _mean(own, metric) == best[corpus, metric]
+            entry = _entry(own, metric, TABLE_1.get((system, corpus)))
+            row.append(replace(entry, mark=mark, best=top))
+        rows.append((TITLES.get(system, system), row))
+    first = next((k for k, s in enumerate(grid.systems) if s == "bert4so"), 0)
+    notes = [
+        "In brackets the paper's own numbers. † and ‡: BERT4SO is better by the paired t-test over "
+        "documents, p < 0.01 and p < 0.05; ▲: it is worse, p < 0.05.",
+        *_notes(results, "table-1"),
+    ]
+    return Table(
+        name="systems",
+        caption=f"Kendall's τ and PMR on the test documents{_how_long(results)}.",
+        groups=[(corpus, METRICS) for corpus in corpora],
+        rows=rows,
+        ruled=[first] if first else [],
+        notes=notes,
+    )
+
+
+def table_2(results: Results) -> Table:
+    """BERT4SO trained on one corpus, and on several joined."""
+    corpora = results.experiment.grids["table-2"].corpora
+    rows = []
+    for corpus in corpora:
+        alone = results.finished("table-1", system="bert4so", corpus=corpus)
+        joined = results.finished("table-2", corpus=corpus)
+        numbers = [(alone, TABLE_1.get(("bert4so", corpus))), (joined, TABLE_2.get(corpus))]
+        rows.append((corpus, [_entry(c, m, paper) for c, paper in numbers for m in METRICS]))
+    return Table(
+        name="joined",
+        caption=f"BERT4SO trained on each corpus, and on {', '.join(corpora)} joined"
+        f"{_how_long(results)}.",
+        groups=[("separate", METRICS), ("joined", METRICS)],
+        rows=rows,
+        notes=["In brackets the paper's own numbers.", *_notes(results, "table-2")],
+    )
+
+
+def table_3(results: Results, statistics: Facts) -> Table:
+    """How large the corpora are."""
+    rows = []
+    for corpus in (name for name in CORPORA if name in statistics):
+        own, paper = statistics[corpus], PAPER_STATISTICS[corpus.lower()]
+        mean, most = own["pieces"]
+        rows.append(
+            (
+                corpus,
+                [
+                    Entry(f"{most:,}", paper=f"{paper.pieces[1]:,}"),
+                    Entry(f"{mean:.2f}", paper=f"{paper.pieces[0]:.2f}"),
+                    *(
+                        Entry(f"{own['documents'].get(s, 0):,}", paper=f"{paper.documents[s]:,}")
+                        for s in ("train", "valid", "test")
+                    ),
+                ],
+            )
+        )
+    return Table(
+        name="statistics",
+        caption="The corpora: word pieces of a document at most and on average, and documents.",
+        groups=[("", ["Max.", "Avg.", "Train", "Val.", "Test"])],
+        rows=rows,
+        notes=["In brackets the paper's own numbers.", *_stand_ins(results, list(statistics))],
+    )
+
+
+def sweep(results: Results, grid: str, key: str, caption: str) -> Table:
+    """What one number of BERT4SO is worth; it is chosen on validation."""
+    values = dict(results.experiment.grids[grid].vary)
+    for part in key.split("."):
+        values = values[part]
+    runs = {value: results.finished(grid, varied={key: value}) for value in values}
+    worth = {value: _worth(some) for value, some in runs.items() if some}
+    rows = []
+    for value, some in runs.items():
+        chosen = bool(worth) and worth.get(value) == max(worth.values())
+        entries = [
+            Entry(_spread(some, split, metric), best=chosen and split == "valid")
+            for split in ("valid", "test")
+            for metric in METRICS
+        ]
+        rows.append((f"{value}", entries if some else [MISSING] * 4))
+    seeds = len(results.experiment.grids[grid].seeds)
+    return Table(
+        name=grid,
+        caption=f"{caption}{_how_long(results)}: the mean and standard deviation over {seeds} "
+        "seeds; in bold what validation chooses, by τ + PMR.",
+        groups=[("validation", METRICS), ("test", METRICS)],
+        rows=rows,
+        notes=_notes(results, grid),
+    )
+
+
+def cost(results: Results) -> Table:
+    """What B-TSort costs more than BERT4SO."""
+    rows = []
+    for corpus in COST:
+        ours = results.finished("table-1", system="bert4so", corpus=corpus)
+        theirs = results.finished("table-1", system="b-tsort", corpus=corpus)
+        paper = f"{COST[corpus]}×"
+        if not ours or not theirs:
+            rows.append((corpus, [Entry("–", paper=paper), MISSING]))
+            continue
+        training = epoch_seconds(theirs[0]) / epoch_seconds(ours[0])
+        ordering = ordering_seconds(theirs[0]) / ordering_seconds(ours[0])
+        rows.append((corpus, [Entry(f"{training:.1f}×", paper=paper), Entry(f"{ordering:.1f}×")]))
+    return Table(
+        name="cost",
+        caption="How many times the CPU time of BERT4SO B-TSort takes, with the same encoder.",
+        groups=[("", ["for an epoch of training", "to order the test documents"])],
+        rows=rows,
+        notes=["In brackets the paper's own numbers.", *_notes(results, "table-1")],
+    )
+
+
+def epoch_seconds(facts: Facts) -> float:
+    """The CPU time that all training documents take once."""
+    metrics = facts["metrics"]
+    steps = -(-metrics["training_documents"] // metrics["run"]["train"]["batch"])
+    return float(60 * metrics["cpu_minutes"] / metrics["steps"] * steps)
+
+
+def ordering_seconds(facts: Facts) -> float:
+    """The CPU time that a test document takes to be ordered."""
+    metrics = facts["metrics"]
+    return float(metrics["test_cpu_seconds"] / metrics["test"]["documents"])
+
+
+def by_document(cells: Sequence[Facts], metric: str) -> NDArray[np.float64]:
+    """The metric of each document, the mean over the cells: runs with other seeds."""
+    taus = np.array([cell["documents"]["tau"] for cell in cells])
+    values = taus if metric == "τ" else (taus > 1 - 1e-6).astype(float)
+    return np.asarray(values.mean(0))
+
+
+def _is(cell: Cell, wanted: Mapping[str, Any]) -> bool:
+    return all(getattr(cell, name) == value for name, value in wanted.items())
+
+
+def _value(facts: Facts, split: str, metric: str) -> float:
+    found = facts["metrics"][split]
+    return float(found["tau"] if metric == "τ" else 100 * found["pmr"])
+
+
+def _mean(cells: Sequence[Facts], metric: str) -> float | None:
+    return fmean(_value(cell, "test", metric) for cell in cells) if cells else None
+
+
+def _worth(cells: Sequence[Facts]) -> float:
+    return fmean(_value(c, "valid", "τ") + _value(c, "valid", "PMR") / 100 for c in cells)
+
+
+def _shown(value: float, metric: str) -> str:
+    return f"{value:.4f}" if metric == "τ" else f"{value:.2f}"
+
+
+def _spread(cells: Sequence[Facts], split: str, metric: str) -> str:
+    values = [_value(cell, split, metric) for cell in cells]
+    if len(values) < 2:
+        return "".join(_shown(value, metric) for value in values)
+    return f"{_shown(fmean(values), metric)} ± {_shown(stdev(values), metric)}"
+
+
+def _entry(cells: Sequence[Facts], metric: str, paper: tuple[float, float] | None) -> Entry:
+    beside = _shown(paper[METRICS.index(metric)], metric) if paper else ""
+    mean = _mean(cells, metric)
+    return Entry("–", paper=beside) if mean is None else Entry(_shown(mean, metric), paper=beside)
+
+
+def _mark(theirs: Sequence[Facts], ours: Sequence[Facts], metric: str) -> str:
+    """Whether BERT4SO is better, or worse, and how surely."""
+    if not ours or not theirs:
+        return ""
+    differences = by_document(ours, metric) - by_document(theirs, metric)
+    p = t_test(differences)
+    if p >= 0.05:
+        return ""
+    if differences.mean() < 0:
+        return "▲"
+    return "†" if p < 0.01 else "‡"
+
+
+def _how_long(results: Results) -> str:
+    minutes = results.experiment.set.get("minutes")
+    return f" after {minutes} minutes of training (CPU time by core)" if minutes else ""
+
+
+def _notes(results: Results, grid: str) -> list[str]:
+    """What must be known of the cells of a table."""
+    cells = results.finished(grid)
+    corpora = list(dict.fromkeys(cell["corpus"] for cell in cells))
+    encoders = {cell["metrics"]["run"]["model"].get("encoder") for cell in cells} - {None}
+    notes = _stand_ins(results, corpora)
+    if encoders:
+        notes.append(f"Encoder: {', '.join(sorted(encoders))}; the paper's is BERT-base.")
+    sizes = {c["corpus"]: c["metrics"] for c in cells if not c["metrics"]["run"]["join"]}
+    if sizes:
+        counts = ", ".join(
+            f"{corpus} {facts['training_documents']:,} / {facts['test']['documents']:,}"
+            for corpus, facts in sizes.items()
+        )
+        notes.append(f"Documents trained on / tested on: {counts}.")
+    missing = results.missing(grid)
+    if missing:
+        notes.append(f"–: not yet run ({missing} of {missing + len(cells)} runs).")
+    sources = Counter(cell["source"] for cell in cells)
+    if len(sources) > 1:
+        told = ", ".join(f"{source} ({count})" for source, count in sources.most_common())
+        notes.append(f"These runs are of {len(sources)} versions of the source: {told}.")
+    return notes
+
+
+def _stand_ins(results: Results, corpora: Sequence[str]) -> list[str]:
+    places = {name: results.experiment.corpora[name] for name in corpora}
+    told = [f"{name}: {place.stand_in}" for name, place in places.items() if place.stand_in]
+    return [f"Stand-ins, not comparable with the paper's. {'; '.join(told)}."] if told else []

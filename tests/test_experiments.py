@@ -1,0 +1,258 @@
+"""Experiments: which runs there are, that they are kept, and what the tables say of them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bert4so.data.jsonl import write_records
+from bert4so.errors import UserError
+from bert4so.experiments import cells
+from bert4so.experiments.claims import claims
+from bert4so.experiments.paper import CORPORA, TABLE_1, TITLES
+from bert4so.experiments.plan import all_cells, grid_cells, read_experiment
+from bert4so.experiments.table import Entry, Table
+from bert4so.experiments.tables import Results, cost, sweep, table_1, table_2
+from bert4so.models import MODELS
+
+CONFIGS = Path(__file__).parent.parent / "configs" / "experiments"
+
+
+@pytest.fixture(scope="module")
+def desk():
+    return read_experiment(CONFIGS / "desk.toml")
+
+
+def test_the_desk_has_all_systems_and_corpora_for_ten_minutes(desk):
+    found = grid_cells(desk, "table-1")
+    assert {(cell.run.system, cell.corpus) for cell in found} == {
+        (system, corpus) for system in MODELS for corpus in CORPORA
+    }
+    assert {cell.run.minutes for cell in all_cells(desk)} == {10}
+
+
+def test_the_same_run_in_two_grids_is_one_cell(desk):
+    by_name = {}
+    for grid in desk.grids:
+        for cell in grid_cells(desk, grid):
+            assert by_name.setdefault(cell.name, cell.run) == cell.run
+    runs = [cell.run for cell in all_cells(desk)]
+    assert len({run.model_dump_json() for run in runs}) == len(runs)
+    assert "bert4so-neurips-seed-1" in by_name
+    assert "bert4so-neurips-gamma-0.5-seed-2" in by_name
+
+
+def test_a_stand_in_has_the_numbers_of_the_corpus_it_stands_for(desk):
+    layers = {c.corpus: c.run.model.layers for c in all_cells(desk) if c.system == "se-graph"}
+    assert layers["AAN"] == layers["NeurIPS"] == 2
+    assert layers["SIND"] != 2
+
+
+def test_joined_runs_learn_from_the_others(desk):
+    joined = {cell.corpus: cell.run.join for cell in grid_cells(desk, "table-2")}
+    assert joined["NSF"] == ["neurips", "acl_arc_abstracts"]
+
+
+def test_an_unknown_name_is_told(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text(
+        'scale = "desk"\n[corpora]\nSIND = {folder = "s"}\n[systems]\nbert4so = {}\n'
+        '[grids.table-1]\nsystems = ["b-tsort"]\ncorpora = ["SIND"]\n'
+    )
+    with pytest.raises(UserError, match='"b-tsort": no such system above'):
+        read_experiment(path)
+
+
+@pytest.fixture
+def tiny(tmp_path, encoder, documents, monkeypatch):
+    """An experiment of tiny models, in the folder that is made the working one."""
+    records = [{"id": d.id, "sentences": d.sentences} for d in documents]
+    for split in ("train", "valid", "test"):
+        (tmp_path / "data" / "days").mkdir(parents=True, exist_ok=True)
+        write_records(tmp_path / "data" / "days" / f"{split}.jsonl", records)
+    small = f'model = {{ encoder = "{encoder}", heads = 2, pooling = "mean" }}'
+    (tmp_path / "tiny.toml").write_text(
+        f"""scale = "desk"
+[set]
+train.epochs = 2
+[corpora]
+NeurIPS = {{ folder = "days", stand_in = "days" }}
+NSF = {{ folder = "days" }}
+[systems]
+rank-tx-net = {{ {small} }}
+bert4so = {{ {small} }}
+[grids.table-1]
+systems = ["rank-tx-net", "bert4so"]
+corpora = ["NeurIPS", "NSF"]
+"""
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
+    code, out, err = bert4so("experiment", "run", "tiny.toml", "--shard", "2/2")
+    assert (code, out) == (0, "results/tiny: all 2 cells are there\n"), err
+    assert "cell 1 of 2: bert4so-neurips-seed-1; 2 left" in err
+    assert "cell 2 of 2: bert4so-nsf-seed-1; 1 left, about 0:0" in err
+    kept = {path.name: path.read_bytes() for path in Path("results/tiny").glob("*-seed-1.json")}
+    assert sorted(kept) == ["bert4so-neurips-seed-1.json", "bert4so-nsf-seed-1.json"]
+    facts = json.loads(kept["bert4so-nsf-seed-1.json"])
+    assert facts["source"] == cells.source_hash()
+    assert len(facts["documents"]["tau"]) == facts["metrics"]["test"]["documents"] == 16
+    assert sum(facts["documents"]["tau"]) / 16 == pytest.approx(facts["metrics"]["test"]["tau"])
+    assert [v["step"] for v in facts["validations"]] == [1, 2]
+    assert bert4so("experiment", "run", "tiny.toml")[0] == 0
+    for name, content in kept.items():
+        assert (Path("results/tiny") / name).read_bytes() == content
+    code, out, _ = bert4so("experiment", "table", "tiny")
+    assert (code, out) == (0, "docs/results.md\n")
+    page = Path("docs/results.md").read_text()
+    assert "4 of 4 runs are finished" in page
+    assert "Stand-ins, not comparable with the paper's. NeurIPS: days." in page
+    assert "(0.7778)" in page
+    for name in ("minutes.png", "time.png", "systems.tex", "cost.tex"):
+        assert (Path("docs/results") / name).stat().st_size > 100
+
+
+def test_a_killed_run_goes_on(tiny):
+    command = [sys.executable, "-m", "bert4so", "experiment", "run", "tiny.toml"]
+    started = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
+    while not list(Path("runs/tiny").glob("*/history.jsonl")):
+        time.sleep(0.05)
+    os.killpg(started.pid, signal.SIGKILL)
+    started.wait()
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    assert len(list(Path("results/tiny").glob("*-seed-1.json"))) == 4
+
+
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "a/b"])
+def test_a_shard_that_is_none_is_refused(bert4so, tiny, shard):
+    code, _, err = bert4so("experiment", "run", "tiny.toml", "--shard", shard)
+    assert code == 2
+    assert "wanted K/N" in err
+
+
+def facts(system, corpus, taus, join=(), source="s", minutes=10.0, **metrics):
+    """What a cell of these documents' taus would hold."""
+    tau, pmr = sum(taus) / len(taus), sum(t == 1 for t in taus) / len(taus)
+    measured = {"tau": tau, "pmr": pmr, "documents": len(taus)}
+    return {
+        "system": system,
+        "corpus": corpus,
+        "source": source,
+        "documents": {"sentences": [5] * len(taus), "tau": list(taus)},
+        "validations": [{"step": 1, "minutes": 1.0, "tau": tau, "pmr": pmr}],
+        "seconds_for": {"5": 0.1},
+        "metrics": {
+            "test": measured,
+            "valid": measured,
+            "run": {"model": {"encoder": "e"}, "join": list(join), "train": {"batch": 4}},
+            "training_documents": 40,
+            "steps": 20,
+            "cpu_minutes": minutes,
+            "test_cpu_seconds": minutes,
+            "epoch": 1,
+            "machine": {"cores": 2, "processor": "p"},
+            **metrics,
+        },
+    }
+
+
+GOOD = [1.0] * 30 + [0.8] * 10
+BAD = [0.6] * 30 + [0.8] * 10
+
+
+def test_marks_say_who_is_better(desk):
+    found = {
+        "bert4so-neurips-seed-1": facts("bert4so", "NeurIPS", GOOD),
+        "b-tsort-neurips-seed-1": facts("b-tsort", "NeurIPS", BAD),
+        "bert4so-nsf-seed-1": facts("bert4so", "NSF", BAD),
+        "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", GOOD, source="other"),
+    }
+    table = table_1(Results(desk, found))
+    rows = dict(table.rows)
+    heads = [corpus for corpus, columns in table.groups for _ in columns]
+    neurips, nsf = heads.index("NeurIPS"), heads.index("NSF")
+    assert rows["B-TSort"][neurips] == Entry("0.6500", "†", False, "0.7884")
+    assert rows["BERT4SO"][neurips] == Entry("0.9500", "", True, "0.7778")
+    assert rows["BERT4SO"][neurips + 1] == Entry("75.00", "", True, "30.70")
+    assert rows["B-TSort"][nsf] == Entry("0.9500", "▲", True, "0.4813")
+    assert rows["RankTxNet"][nsf] == Entry("–", paper="0.4899")
+    notes = " ".join(table.notes)
+    assert "2 versions of the source: s (3), other (1)" in notes
+    assert f"not yet run ({5 * 11 - 4} of {5 * 11} runs)" in notes
+
+
+def test_the_cost_is_of_equal_work(desk):
+    found = {
+        "bert4so-nsf-seed-1": facts("bert4so", "NSF", GOOD, minutes=2.0),
+        "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, minutes=10.0),
+    }
+    rows = dict(cost(Results(desk, found)).rows)
+    assert [entry.text for entry in rows["NSF"]] == ["5.0×", "5.0×"]
+    assert [entry.text for entry in rows["SIND"]] == ["–", "–"]
+
+
+def test_sweeps_choose_on_validation(desk):
+    found = {}
+    for seed in (1, 2, 3):
+        found[f"bert4so-neurips-layers-1-seed-{seed}"] = facts(
+            "bert4so", "NeurIPS", BAD, test={"tau": 0.99, "pmr": 0.99, "documents": 40}
+        )
+        found[f"bert4so-neurips-seed-{seed}"] = facts("bert4so", "NeurIPS", GOOD)
+    rows = dict(sweep(Results(desk, found), "layers", "model.layers", "Layers").rows)
+    assert rows["2"][0] == Entry("0.9500 ± 0.0000", best=True)
+    assert [entry.best for entry in rows["1"]] == [False] * 4
+    assert rows["1"][2].text == "0.9900 ± 0.0000"
+    assert rows["3"][0].text == "–"
+
+
+def test_joined_and_separate_stand_side_by_side(desk):
+    found = {
+        "bert4so-aan-seed-1": facts("bert4so", "AAN", BAD),
+        "bert4so-aan-joined-seed-1": facts("bert4so", "AAN", GOOD, join=["neurips"]),
+    }
+    rows = dict(table_2(Results(desk, found)).rows)
+    assert [entry.text for entry in rows["AAN"]] == ["0.6500", "0.00", "0.9500", "75.00"]
+    assert rows["AAN"][2].paper == "0.8265"
+
+
+def test_claims_are_held_against_what_was_found(desk):
+    nothing = claims(Results(desk, {}))
+    assert {claim.verdict for claim in nothing} == {"not testable here"}
+    found = {}
+    for seed in (1, 2, 3):
+        found[f"bert4so-neurips-seed-{seed}"] = facts("bert4so", "NeurIPS", GOOD)
+        found[f"bert4so-list-mle-neurips-seed-{seed}"] = facts("bert4so-list-mle", "NeurIPS", BAD)
+    found["rank-tx-net-neurips-seed-1"] = facts("rank-tx-net", "NeurIPS", GOOD)
+    margin, faster, interaction, *_ = claims(Results(desk, found))
+    assert (margin.verdict, faster.verdict) == ("supported", "supported")
+    assert "0.9500 against 0.6500" in margin.numbers
+    assert interaction.verdict == "not supported"
+
+
+def test_latex_is_as_the_paper_sets_it():
+    table = Table(
+        name="t",
+        caption="τ & more, 5 %.",
+        groups=[("NSF", ["τ", "PMR"]), ("SIND", ["τ", "PMR"])],
+        rows=[("A", [Entry("1", "†", True, "2")] * 4), ("B", [Entry("–")] * 4)],
+        ruled=[1],
+    )
+    latex = table.latex()
+    assert r"\multicolumn{2}{c}{NSF} & \multicolumn{2}{c}{SIND} \\" in latex
+    assert r"\cmidrule(lr){2-3} \cmidrule(lr){4-5}" in latex
+    assert r"A & \textbf{1}$^\dag$ {\scriptsize 2}" in latex
+    assert latex.index(r"\midrule", latex.index("A &")) < latex.index("B &")
+    assert r"\caption{$\tau$ \& more, 5 \%.}" in latex
+    assert table.markdown().splitlines()[2] == "|  | NSF τ | NSF PMR | SIND τ | SIND PMR |"
+
+
+def test_the_paper_has_a_number_for_every_row_and_corpus():
+    assert set(TABLE_1) == {(system, corpus) for system in TITLES for corpus in CORPORA}
