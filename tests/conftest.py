@@ -75,7 +75,7 @@ def puzzles(documents: list[Document]) -> list[Puzzle]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest come first, so that no worker is left with one at the end."""
-    longest = ("test_resume.py", "test_processes.py")
+    longest = ("test_export.py", "test_order_files.py", "test_processes.py", "test_wheel.py")
     items.sort(key=lambda item: item.path.name not in longest)
 
 

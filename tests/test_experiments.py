@@ -1,11 +1,6 @@
 """Experiments: which runs there are, that they are kept, and what the tables say of them."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +14,7 @@ from bert4so.experiments.plan import all_cells, grid_cells, read_experiment
 from bert4so.experiments.table import Entry, Table
 from bert4so.experiments.tables import Results, cost, sweep, table_1, table_2
 from bert4so.models import MODELS
+from forked import Forked
 
 CONFIGS = Path(__file__).parent.parent / "configs" / "experiments"
 
@@ -120,15 +116,21 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
         assert (Path("docs/results") / name).stat().st_size > 100
 
 
-def test_a_killed_run_goes_on(tiny):
-    command = [sys.executable, "-m", "bert4so", "experiment", "run", "tiny.toml"]
-    started = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
-    while not list(Path("runs/tiny").glob("*/history.jsonl")):
-        time.sleep(0.05)
-    os.killpg(started.pid, signal.SIGKILL)
-    started.wait()
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+def test_killed_again_and_again_it_comes_to_its_end(tiny):
+    for steps in (1, 3, 5, 8):
+        process = Forked(["experiment", "run", "tiny.toml"], tiny)
+        process.wait_for(lambda steps=steps: steps_taken() >= steps)
+        process.kill()
+        process.communicate()
+    last = Forked(["experiment", "run", "tiny.toml"], tiny)
+    out, err = last.communicate()
+    assert (last.returncode, out) == (0, "results/tiny: all 4 cells are there\n"), err
     assert len(list(Path("results/tiny").glob("*-seed-1.json"))) == 4
+
+
+def steps_taken():
+    """In all runs together."""
+    return sum(len(path.read_text().splitlines()) for path in Path().glob("runs/*/*/history.jsonl"))
 
 
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "a/b"])

@@ -2,13 +2,11 @@
 
 import ctypes
 import json
-import os
 import random
 import resource
 import signal
-import subprocess
-import sys
 import time
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +16,7 @@ import pytest
 from bert4so.data.jsonl import write_records
 from bert4so.document import Document
 from conftest import assignments, tiny_values
+from forked import Forked
 
 EPOCHS = 3
 
@@ -45,22 +44,19 @@ def filled(folder, documents):
 
 @pytest.fixture(scope="module")
 def command(encoder):
-    """`bert4so train` of the tiny run, one thread, a snapshot after every step."""
+    """`bert4so train` of the tiny run, a snapshot after every step."""
     values = assignments(tiny_values(encoder))
     sets = [part for change in values for part in ("--set", change)]
     return [
-        *[sys.executable, "-m", "bert4so", "train", "tiny.toml", *sets],
+        *["train", "tiny.toml", *sets],
         *["--set", f"train.epochs={EPOCHS}", "--snapshot-minutes", "0", "--resume", "--out"],
     ]
-
-
-ENV = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 
 
 @pytest.fixture(scope="module")
 def undisturbed(place, command):
     """The weights and the history of a run that nothing happened to."""
-    subprocess.run([*command, "whole"], cwd=place, env=ENV, check=True, capture_output=True)
+    finish(command, "whole", place)
     return what_is_left(place / "whole")
 
 
@@ -72,18 +68,14 @@ def what_is_left(folder: Path) -> tuple[bytes, list[dict]]:
     return (folder / "model.safetensors").read_bytes(), events
 
 
-def start(command, out, cwd, **how):
-    return subprocess.Popen(
-        [*command, out], cwd=cwd, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, **how,
-    )  # fmt: skip
+def start(command, out, cwd, before=nullcontext):
+    return Forked([*command, out], cwd, before)
 
 
-def wait_for(process, seen, patience=300):
-    """Until something is to be seen, or the process has ended."""
-    end = time.monotonic() + patience
-    while not seen() and process.poll() is None:
-        assert time.monotonic() < end, "nothing was seen"
+def finish(command, out, cwd):
+    process = start(command, out, cwd)
+    _, said = process.communicate()
+    assert process.returncode == 0, said
 
 
 def snapshots_reach(folder, steps):
@@ -99,7 +91,7 @@ def test_a_run_killed_again_and_again_ends_as_if_it_had_not_been(place, command,
     for _ in range(40):
         process = start(command, "killed", place)
         goal = 6 * killed + rng.randint(1, 6)  # further each time, so that it comes to an end
-        wait_for(process, partial(snapshots_reach, place / "killed", goal))
+        process.wait_for(partial(snapshots_reach, place / "killed", goal))
         time.sleep(rng.random() * 0.05)
         process.kill()
         process.communicate()
@@ -117,7 +109,7 @@ def test_a_run_killed_while_it_writes_a_snapshot_goes_on_from_the_one_before(
     shelf = place / "torn" / "snapshots"
     for _ in range(3):
         process = start(command, "torn", place)
-        wait_for(process, lambda: any(shelf.glob("*.partial")))
+        process.wait_for(lambda: any(shelf.glob("*.partial")))
         process.send_signal(signal.SIGSTOP)
         torn = list(shelf.glob("*.partial"))
         process.kill()
@@ -125,65 +117,70 @@ def test_a_run_killed_while_it_writes_a_snapshot_goes_on_from_the_one_before(
         if torn:
             break
     assert torn, "no snapshot was caught being written"
-    subprocess.run([*command, "torn"], cwd=place, env=ENV, check=True, capture_output=True)
+    finish(command, "torn", place)
     assert what_is_left(place / "torn") == undisturbed
 
 
 def test_ctrl_c_stops_at_a_snapshot_with_one_line(place, command, undisturbed):
     process = start(command, "stopped", place)
-    wait_for(process, lambda: any((place / "stopped" / "snapshots").glob("*.safetensors")))
+    process.wait_for(lambda: any((place / "stopped" / "snapshots").glob("*.safetensors")))
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate()
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "bert4so: stopped; stopped can be continued with --resume"
     assert "Traceback" not in err
-    subprocess.run([*command, "stopped"], cwd=place, env=ENV, check=True, capture_output=True)
+    finish(command, "stopped", place)
     assert what_is_left(place / "stopped") == undisturbed
 
 
-def test_a_disk_that_is_full_ends_in_one_line(place, command, undisturbed):
-    def few_bytes():
-        # No file may grow larger: as on a full disk, the write fails.
-        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+def few_bytes():
+    """No file may grow larger: as on a full disk, the write fails."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 
-    process = start(command, "full", place, preexec_fn=few_bytes)
-    out, err = process.communicate(timeout=300)
+
+def test_a_disk_that_is_full_ends_in_one_line(place, command, undisturbed):
+    process = start(command, "full", place, before=few_bytes)
+    out, err = process.communicate()
     assert (process.returncode, out) == (2, "")
     assert "Traceback" not in err
     last = err.splitlines()[-1]
     assert last.startswith("bert4so: full/")
     assert last.endswith("; mend that and go on with --resume")
-    subprocess.run([*command, "full"], cwd=place, env=ENV, check=True, capture_output=True)
+    finish(command, "full", place)
     assert what_is_left(place / "full") == undisturbed
 
 
 def obey_permissions():
     """Give up root's right to write what is read-only (CAP_DAC_OVERRIDE), where this is root."""
-    if os.getuid() == 0:
-        drop_capability, dac_override = 24, 1
-        assert ctypes.CDLL(None).prctl(drop_capability, dac_override, 0, 0, 0) == 0
+    version_3, dac_override = 0x20080522, 1
+    header = (ctypes.c_uint32 * 2)(version_3, 0)
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; and the same of 32 more
+    libc = ctypes.CDLL(None)
+    assert libc.capget(header, sets) == 0
+    sets[0] &= ~(1 << dac_override)
+    assert libc.capset(header, sets) == 0
 
 
 def test_a_folder_that_turns_read_only_ends_in_one_line(place, command, undisturbed):
     shelf = place / "read-only" / "snapshots"
-    process = start(command, "read-only", place, preexec_fn=obey_permissions)
-    wait_for(process, partial(snapshots_reach, shelf.parent, 5))
+    process = start(command, "read-only", place, before=obey_permissions)
+    process.wait_for(partial(snapshots_reach, shelf.parent, 5))
     shelf.chmod(0o555)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate()
     shelf.chmod(0o755)
     assert (process.returncode, out) == (2, "")
     assert "Traceback" not in err
     last = err.splitlines()[-1]
     assert last.startswith("bert4so: read-only/snapshots/")
     assert last.endswith(": Permission denied; mend that and go on with --resume")
-    subprocess.run([*command, "read-only"], cwd=place, env=ENV, check=True, capture_output=True)
+    finish(command, "read-only", place)
     assert what_is_left(place / "read-only") == undisturbed
 
 
 def test_a_folder_that_cannot_be_written_ends_in_one_line(place, command):
     (place / "closed").write_text("a file, where the folder should be")
     process = start(command, "closed/run", place)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate()
     assert (process.returncode, out) == (2, "")
     assert err.startswith("bert4so: closed/run: Not a directory")
     assert err.count("\n") == 1

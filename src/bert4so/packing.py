@@ -165,7 +165,7 @@ def kept_lengths(lengths: Sequence[int], positions: int) -> list[int]:
     room = positions - 2 * len(lengths)
     if sum(lengths) <= room:
         return list(lengths)
-    if room < USEFUL * len(lengths):
+    if room < sum(min(length, USEFUL) for length in lengths):
         raise UserError(
             f"a document of {len(lengths)} sentences and {sum(lengths)} word pieces is too long: "
             f"the model reads {positions} at once, "

@@ -16,7 +16,8 @@ from bert4so.config import Run, dump_toml, leaves
 from bert4so.curves import Recorder
 from bert4so.data.bad import OnBad, stop
 from bert4so.data.batches import epoch_batches
-from bert4so.data.corpus import Splits
+from bert4so.data.corpus import Splits, find_corpus, read_splits, sampled
+from bert4so.data.join import join
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.errors import Stopped, UserError
@@ -55,6 +56,24 @@ def train(
     if trainer.first:
         clear_snapshots(folder)
     return measured
+
+
+def splits_of(run: Run, on_bad: OnBad = stop) -> Splits:
+    """The documents of a run: its corpus, what is learned beside it, and its samples."""
+    splits = read_splits(find_corpus(run.corpus), on_bad)
+    if run.join:
+        others = {n: read_splits(find_corpus(n), on_bad, needed=["train"]) for n in run.join}
+        splits = join(splits, others)
+        say(
+            f"{len(splits.train)} documents to learn from; {splits.left_out} left out, "
+            "which also stand in a validation or test set"
+        )
+    # After joining: what is held out and not in the sample is held out all the same.
+    return replace(
+        splits,
+        valid=sampled(splits.valid, run.valid_documents),
+        test=sampled(splits.test, run.test_documents),
+    )
 
 
 def _learn(trainer: "Trainer", snapshot_minutes: float) -> None:

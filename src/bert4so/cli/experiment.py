@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bert4so.cli.options import need_train_extra
-from bert4so.errors import UserError
+from bert4so.errors import Stopped, UserError
 from bert4so.progress import say
 
 RESULTS = Path("results")
@@ -59,7 +59,10 @@ def run(
     for cell in cells:
         if not file_of(results, cell).exists():
             say(remaining(results, cells, cell))
-            run_cell(cell, results, work or Path("runs") / config.stem)
+            try:
+                run_cell(cell, results, work or Path("runs") / config.stem)
+            except Stopped:
+                raise Stopped(f"stopped; {results} goes on with the same command") from None
     sys.stdout.write(f"{results}: all {len(cells)} cells are there\n")
 
 

@@ -3,18 +3,16 @@
 import json
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bert4so.cli.options import SkipBad, bad_ones, need_train_extra
-from bert4so.data.bad import OnBad, Skipping
-from bert4so.data.corpus import Splits, find_corpus, read_splits, sampled
-from bert4so.data.join import join
+from bert4so.data.bad import Skipping
+from bert4so.data.corpus import find_corpus
 from bert4so.errors import UserError, os_message
-from bert4so.progress import STDERR, say
+from bert4so.progress import STDERR
 
 
 def train(
@@ -49,11 +47,12 @@ def train(
     need_train_extra()
     from bert4so.processes import part, processes
     from bert4so.run import read_run
+    from bert4so.train import splits_of
     from bert4so.train import train as learn
 
     assignments = [*(set_ or []), *([f"corpus={json.dumps(corpus)}"] if corpus else [])]
     run = read_run(config, assignments)
-    source = find_corpus(run.corpus)
+    find_corpus(run.corpus)  # before anything is made
     folder = out or Path("runs") / config.stem
     first = processes().is_main_process
     STDERR.quiet |= not first
@@ -61,15 +60,7 @@ def train(
     on_bad = bad_ones(skip_bad)
     command = shlex.join(["bert4so", *sys.argv[1:]])
     try:
-        splits = read_splits(source, on_bad)
-        if run.join:
-            splits = _joined(splits, run.join, on_bad)
-        # After joining: what is held out and not in the sample is held out all the same.
-        splits = replace(
-            splits,
-            valid=sampled(splits.valid, run.valid_documents),
-            test=sampled(splits.test, run.test_documents),
-        )
+        splits = splits_of(run, on_bad)
         measured = learn(run, splits, folder, command, resume, snapshot_minutes, on_bad)
     except OSError as error:
         raise UserError(f"{os_message(error)}; mend that and go on with --resume") from None
@@ -80,17 +71,6 @@ def train(
             sys.stdout.write(f"{split}: {metrics}\n")
         sys.stdout.write(f"{folder}\n")
     part()
-
-
-def _joined(own: Splits, names: list[str], on_bad: OnBad) -> Splits:
-    """The corpus and what is to be learned beside it."""
-    others = {name: read_splits(find_corpus(name), on_bad, needed=["train"]) for name in names}
-    splits = join(own, others)
-    say(
-        f"{len(splits.train)} documents to learn from; {splits.left_out} left out, "
-        "which also stand in a validation or test set"
-    )
-    return splits
 
 
 def _check_folder(folder: Path, resume: bool) -> None:

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -22,10 +20,10 @@ from bert4so.data.jsonl import parse_records
 from bert4so.data.lines import read_lines
 from bert4so.data.orders import read_pairs
 from bert4so.document import Puzzle
-from bert4so.errors import UserError
 from bert4so.experiments.plan import Cell
 from bert4so.metrics import counted, kendall_tau
 from bert4so.orderer import Orderer
+from bert4so.train import splits_of, train
 
 LENGTHS = (5, 10, 20, 40)
 """Numbers of sentences that are ordered to see how long that takes."""
@@ -49,18 +47,15 @@ def read_cells(results: Path, cells: Iterable[Cell]) -> dict[str, Facts]:
 def run_cell(cell: Cell, results: Path, work: Path) -> None:
     """Train, measure, and write down what was found.
 
-    In a process of its own: what one run leaves in memory is not there for the next. A run that
-    was stopped goes on from its last snapshot in `work`.
+    A run that was stopped goes on from its last snapshot in `work`.
     """
     began = time.perf_counter()
     work.mkdir(parents=True, exist_ok=True)
     config, folder = work / f"{cell.name}.toml", work / cell.name
     config.write_text(dump_toml(cell.run))
     if not (folder / "metrics.json").exists():
-        command = ["train", str(config), "--out", str(folder), "--resume"]
-        done = subprocess.run([sys.executable, "-m", "bert4so", *command], check=False)
-        if done.returncode:
-            raise UserError(f"{cell.name}: its run failed; mend that and run the experiment again")
+        command = f"bert4so train {config} --out {folder}"
+        train(cell.run, splits_of(cell.run), folder, command, resume=True)
     found = _found(cell, folder)
     found["wall_minutes"] = round((time.perf_counter() - began) / 60, 2)
     write_whole(file_of(results, cell), (json.dumps(found) + "\n").encode())

@@ -99,9 +99,7 @@ def all_cells(experiment: Experiment) -> list[Cell]:
 
 
 def grid_cells(experiment: Experiment, name: str) -> list[Cell]:
-    """The cells of a grid; none, where the experiment has no such grid."""
-    if name not in experiment.grids:
-        return []
+    """The cells of a grid."""
     grid = experiment.grids[name]
     varied = dict(leaves(grid.vary))
     return [

@@ -25,10 +25,11 @@ class Results:
     def __init__(self, experiment: Experiment, found: Mapping[str, Facts]) -> None:
         self.experiment = experiment
         self.found = found
+        self.cells = {grid: grid_cells(experiment, grid) for grid in experiment.grids}
 
     def finished(self, grid: str, **wanted: Any) -> list[Facts]:
         """What was found in the cells of a grid that are finished and have these attributes."""
-        cells = [cell for cell in grid_cells(self.experiment, grid) if _is(cell, wanted)]
+        cells = [cell for cell in self.cells.get(grid, []) if _is(cell, wanted)]
         return [self.found[cell.name] for cell in cells if cell.name in self.found]
 
     def corpora(self, grid: str) -> list[str]:
@@ -37,7 +38,7 @@ class Results:
 
     def missing(self, grid: str) -> int:
         """How many cells of a grid have not been run."""
-        return sum(cell.name not in self.found for cell in grid_cells(self.experiment, grid))
+        return sum(cell.name not in self.found for cell in self.cells[grid])
 
 
 def table_1(results: Results) -> Table:
