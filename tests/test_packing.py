@@ -55,13 +55,13 @@ def test_the_longest_sentences_give_way_first(packer):
     assert (row.ids == CLS).sum() == (row.ids == SEP).sum() == 3
 
 
-@given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(60, 200))
 def test_short_sentences_leave_room_to_a_long_one():
     assert kept_lengths([2] * 12 + [200], 128) == [2] * 12 + [128 - 26 - 24]
 
 
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(60, 200))
 def test_what_is_kept_fits_and_is_as_even_as_can_be(lengths, positions):
-    if sum(lengths) + 2 * len(lengths) > positions and positions < (USEFUL + 2) * len(lengths):
+    if positions < sum(min(length, USEFUL) + 2 for length in lengths):
         with pytest.raises(UserError):
             kept_lengths(lengths, positions)
         return
