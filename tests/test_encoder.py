@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import AutoModel
 
 from bert4so.document import Puzzle
@@ -65,6 +66,19 @@ def test_half_precision_weights_are_trained_in_full(tmp_path):
     folder = make_encoder("bert", tmp_path)
     AutoModel.from_pretrained(folder).half().save_pretrained(folder)
     assert {weight.dtype for weight in pretrained(str(folder)).parameters()} == {torch.float32}
+
+
+def test_weights_may_lack_the_pooler_and_nothing_else(tmp_path, capfd):
+    folder = make_encoder("bert", tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    kept = {name: weight for name, weight in weights.items() if "pooler" not in name}
+    save_file(kept, folder / "model.safetensors", {"format": "pt"})
+    pretrained(str(folder))
+    assert capfd.readouterr() == ("", "")
+    kept.pop("encoder.layer.0.output.dense.weight")
+    save_file(kept, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(UserError, match=r"no weights for encoder\.layer\.0\."):
+        pretrained(str(folder))
 
 
 def test_code_that_comes_with_an_encoder_is_never_run(tmp_path):

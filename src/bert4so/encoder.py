@@ -19,6 +19,8 @@ SAFE: dict[str, Any] = {"trust_remote_code": False}
 """An encoder is data: nothing that comes with it is ever run."""
 
 logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+# What is missing from an encoder's file is looked at by us.
+logging.set_verbosity_error()  # type: ignore[no-untyped-call]
 # A hub that does not answer is told of once, by us.
 hub_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
 
@@ -96,14 +98,16 @@ def architecture(config: PretrainedConfig) -> PreTrainedModel:
 
 def pretrained(name: str) -> PreTrainedModel:
     """An encoder with its pretrained weights, in float32 whatever they are kept in."""
+    how = {"dtype": torch.float32, "use_safetensors": True, "output_loading_info": True}
     try:
-        return _without_pooler(
-            AutoModel.from_pretrained(
-                locate(name), dtype=torch.float32, use_safetensors=True, **SAFE
-            )
-        )
+        encoder, loading = AutoModel.from_pretrained(locate(name), **how, **SAFE)
     except (OSError, ValueError) as error:
         raise not_found(name, error) from None
+    # The pooler is not used, and many encoders are handed out without it.
+    missing = [key for key in loading["missing_keys"] if not key.startswith("pooler.")]
+    if missing:
+        raise UserError(f"encoder {name}: its file has no weights for {missing[0]}")
+    return _without_pooler(encoder)
 
 
 def _without_pooler(encoder: PreTrainedModel) -> PreTrainedModel:
