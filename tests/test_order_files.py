@@ -105,10 +105,9 @@ def test_ctrl_c_leaves_what_was_found(model, many, expected, tmp_path):
     while not size(out):
         time.sleep(0.002)
     process.send_signal(signal.SIGINT)
-    began = time.monotonic()
     process.communicate(timeout=60)
-    assert time.monotonic() - began < 5
     found = read(out)
+    assert len(found) < len(expected)  # it did not go on to the end
     assert found == expected[: len(found)]
     assert process.returncode != 0
 
