@@ -6,6 +6,10 @@ import json
 
 import pytest
 
+from bert4so.data.corpus import read_split
+from bert4so.train import splits_of
+from conftest import tiny_run
+
 
 @pytest.fixture
 def stories(tmp_path):
@@ -57,6 +61,19 @@ def test_corpora_are_joined_without_what_is_held_out(bert4so, stories, encoder, 
     assert err.startswith(f"{kept} documents to learn from; {160 - kept} left out, ")
     facts = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert facts["left_out_of_training"] == 160 - kept
+
+
+def test_corpora_that_are_not_learned_from_can_be_held_out(stories, encoder, tmp_path, bert4so):
+    for name, seed in (("one", 0), ("two", 1)):
+        bert4so("data", "prepare", "rocstory", stories, "--out", tmp_path / name, "--seed", seed)
+    run = tiny_run("bert4so", encoder, tmp_path)
+    run = run.model_copy(update={"corpus": str(tmp_path / "one")})
+    learned = {d.id for d in splits_of(run).train}
+    held = {d.id for split in ("valid", "test") for d in read_split(tmp_path / "two", split)}
+    assert learned & held
+    splits = splits_of(run.model_copy(update={"hold_out": [str(tmp_path / "two")]}))
+    assert {d.id for d in splits.train} == learned - held
+    assert splits.left_out == len(learned & held)
 
 
 def test_stats_and_check(bert4so, stories, tmp_path):

@@ -78,6 +78,8 @@ class Run(Settings):
 
     corpus:  is learned from, chosen by and tested on.
     join:    more corpora, to be learned from as well.
+    hold_out: corpora that are not: what stands in the validation and test sets of these, as in
+             those of the joined, is left out of training.
     minutes: train for so long, however many epochs that is (CPU time by thread, without
              validation; a learning rate that falls to 0 does so in that time); 0: for the epochs.
     valid_documents, test_documents: at most so many are chosen by and tested on, the same for
@@ -87,6 +89,7 @@ class Run(Settings):
     system: str
     corpus: str
     join: list[str] = Field(default_factory=list)
+    hold_out: list[str] = Field(default_factory=list)
     scale: Literal["paper", "desk"] = "paper"
     seed: int = 1
     minutes: float = Field(0.0, ge=0)

@@ -47,7 +47,7 @@ def write_report(
             "training_documents": len(splits.train),
             "test_cpu_seconds": round(spent, 2),
         }
-        if run.join:
+        if run.join or run.hold_out:
             facts["left_out_of_training"] = splits.left_out
         _write(run, folder, history, facts, measured, solved)
     return measured

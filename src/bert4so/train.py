@@ -61,9 +61,10 @@ def train(
 def splits_of(run: Run, on_bad: OnBad = stop) -> Splits:
     """The documents of a run: its corpus, what is learned beside it, and its samples."""
     splits = read_splits(find_corpus(run.corpus), on_bad)
-    if run.join:
-        others = {n: read_splits(find_corpus(n), on_bad, needed=["train"]) for n in run.join}
-        splits = join(splits, others)
+    if run.join or run.hold_out:
+        joined = {n: read_splits(find_corpus(n), on_bad, needed=["train"]) for n in run.join}
+        held = {n: read_splits(find_corpus(n), on_bad, needed=["test"]) for n in run.hold_out}
+        splits = join(splits, joined, held)
         say(
             f"{len(splits.train)} documents to learn from; {splits.left_out} left out, "
             "which also stand in a validation or test set"

@@ -7,20 +7,24 @@ from bert4so.data.corpus import Splits
 from bert4so.data.overlap import overlaps
 from bert4so.document import Document
 
+NONE: Mapping[str, Splits] = {}
 
-def join(own: Splits, others: Mapping[str, Splits]) -> Splits:
+
+def join(
+    own: Splits, others: Mapping[str, Splits], held_out_too: Mapping[str, Splits] = NONE
+) -> Splits:
     """The corpus with the training documents of the others added.
 
     Left out, and counted, is every training document, its own included, that stands in any
-    validation or test set, whole or with two or more sentences. Validation and test stay the
-    corpus's own.
+    validation or test set, whole or with two or more sentences; also in one of `held_out_too`,
+    whose training documents are not used. Validation and test stay the corpus's own.
     """
     added = [
         Document(f"{name}/{document.id}", document.sentences)
         for name, splits in others.items()
         for document in splits.train
     ]
-    every = [own, *others.values()]
+    every = [own, *others.values(), *held_out_too.values()]
     held_out = [document for splits in every for document in (*splits.valid, *splits.test)]
     candidates = [*own.train, *added]
     leaked = {
