@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from functools import partial
 
 import pytest
 
@@ -101,7 +102,13 @@ def test_killed_at_random_moments_nothing_is_lost_or_doubled(model, many, expect
 
 def test_ctrl_c_leaves_what_was_found(model, many, expected, tmp_path):
     out = tmp_path / "out.jsonl"
-    process = subprocess.Popen(command(many, model, out), env=ENV, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command(many, model, out),
+        env=ENV,
+        stderr=subprocess.PIPE,
+        # What a shell starts in the background, and all that this starts, ignores Ctrl-C.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
     while not size(out):
         time.sleep(0.002)
     process.send_signal(signal.SIGINT)
