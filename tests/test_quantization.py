@@ -109,3 +109,31 @@ def test_the_greatest_of_each_line_is_kept(greatest):
         back = units * np.expand_dims(scale, axis)
         assert (np.abs(units).max(axis) == greatest).all()
         assert (np.abs(back - weight) <= 0.5001 * np.expand_dims(scale, axis)).all()
+
+
+@pytest.mark.parametrize("turned", [0, 1])
+@pytest.mark.parametrize("raised", [0, 1])
+def test_a_product_with_a_sum_is_the_product_and_the_sum(weights, turned, raised):
+    product, _ = weights
+    x = given()["x"][0]
+    bias = raised * np.arange(OUT, dtype=np.float32)
+    weight = np.ascontiguousarray(product.T) if turned else product
+    graph = make_graph(
+        [make_node("Gemm", ["x", "w", *["b"] * raised], ["y"], transB=turned)],
+        "g",
+        [make_tensor_value_info("x", TensorProto.FLOAT, ["m", WIDTH])],
+        [make_tensor_value_info("y", TensorProto.FLOAT, ["m", OUT])],
+        [from_array(weight, "w"), from_array(bias, "b")],
+    )
+    model = quantized(make_model(graph, opset_imports=[make_opsetid("", 21)], ir_version=10))
+    assert "Gemm" not in {node.op_type for node in model.graph.node}
+    (found,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    for t in range(TOKENS):
+        s = max(abs(value) for value in x[t]) / 127
+        for k in range(OUT):
+            top = max(abs(product[i, k]) for i in range(WIDTH)) or 63
+            total = sum(
+                round(x[t, i] / s) * round(product[i, k] / (top / 63)) for i in range(WIDTH)
+            )
+            wanted = total * s * top / 63 + bias[k]
+            assert found[t, k] == pytest.approx(wanted, abs=1.01 * float(s * top))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto
-from onnx.helper import make_node, make_opsetid
+from onnx.helper import get_attribute_value, make_node, make_opsetid
 from onnx.numpy_helper import from_array, to_array
 
 FEW = 10_000
@@ -62,18 +62,31 @@ class _Rewriting:
     def rewritten(self, node: NodeProto) -> Iterator[NodeProto]:
         """What stands in the place of a node."""
         if node.op_type == "MatMul" and self._is_large(node.input[1]):
-            yield from self._product(node)
+            x, w = node.input
+            yield from self._product(x, w, to_array(self.weights[w]), node.output[0])
+        elif node.op_type == "Gemm" and self._is_large(node.input[1]):
+            yield from self._affine(node)
         elif node.op_type == "Gather" and self._is_large(node.input[0]):
             yield from self._lookup(node)
         else:
             yield node
 
-    def _product(self, node: NodeProto) -> Iterator[NodeProto]:
-        (x, w), (y,) = node.input, node.output
+    def _affine(self, node: NodeProto) -> Iterator[NodeProto]:
+        """A product and, where there is a b, a sum in one: x W + b."""
+        (x, w, *b), (y,) = node.input, node.output
+        asked = {attribute.name: get_attribute_value(attribute) for attribute in node.attribute}
+        assert (asked.get("alpha", 1), asked.get("beta", 1), asked.get("transA", 0)) == (1, 1, 0)
+        weight = to_array(self.weights[w])
+        product = f"{y}.product" if b else y
+        yield from self._product(x, w, weight.T if asked.get("transB") else weight, product)
+        if b:
+            yield make_node("Add", [product, *b], [y])
+
+    def _product(self, x: str, w: str, weight: NDArray[np.float32], y: str) -> Iterator[NodeProto]:
+        """Of activations and a weight, by their names: x W."""
         if x not in self.tokens:
             yield from self._to_int8(x)
         tokens, scales = self.tokens[x]
-        weight = to_array(self.weights[w])
         units, columns = in_bits(weight, greatest=63, axis=0)
         yield make_node(
             "MatMulIntegerToFloat",
