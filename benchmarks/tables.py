@@ -8,10 +8,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from bert4so.experiments.paper import TABLE_1
+
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-PAPER = {"margin ListMLE": "0.7778 / 30.70", "ListMLE": "0.7516 / 24.13"}
-"""τ and PMR on NeurIPS in Table 1 of BERT4SO (Zhu et al., 2021)."""
+ROWS = {"margin ListMLE": "bert4so", "ListMLE": "bert4so-list-mle"}
+"""Of the paper's Table 1."""
 NEURIPS = {"margin ListMLE": "bert4so-neurips", "ListMLE": "bert4so-neurips-list-mle"}
 
 
@@ -24,10 +26,11 @@ def neurips() -> str:
     for loss, name in NEURIPS.items():
         facts = result(name)
         valid, test = facts["valid"], facts["test"]
+        tau, pmr = TABLE_1[ROWS[loss], "NeurIPS"]
         rows.append(
             f"| {loss} | {valid['tau']:.4f} / {percent(valid['pmr'])} "
             f"| {test['tau']:.4f} / {percent(test['pmr'])} / {percent(test['accuracy'])} "
-            f"| {PAPER[loss]} | {facts['minutes']:.0f} | `{facts['command']}` |"
+            f"| {tau:.4f} / {pmr:.2f} | {facts['minutes']:.0f} | `{facts['command']}` |"
         )
     facts = result(NEURIPS["margin ListMLE"])
     machine, model = facts["machine"], facts["run"]["model"]

@@ -106,6 +106,12 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
     assert bert4so("experiment", "run", "tiny.toml")[0] == 0
     for name, content in kept.items():
         assert (Path("results/tiny") / name).read_bytes() == content
+    config = Path("tiny.toml").read_text()
+    Path("tiny.toml").write_text(config.replace("epochs = 2", "epochs = 3"))
+    code, _, err = bert4so("experiment", "run", "tiny.toml")
+    assert (code, "was begun with train.epochs = 2" in err) == (2, True)
+    Path("tiny.toml").write_text(config)
+    assert bert4so("experiment", "run", "tiny.toml")[0] == 0
     code, out, _ = bert4so("experiment", "table", "tiny")
     assert (code, out) == (0, "docs/results.md\n")
     page = Path("docs/results.md").read_text()
@@ -194,10 +200,11 @@ def test_marks_say_who_is_better(desk):
 def test_the_cost_is_of_equal_work(desk):
     found = {
         "bert4so-nsf-seed-1": facts("bert4so", "NSF", GOOD, minutes=2.0),
-        "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, minutes=10.0),
+        # In five times the time it has taken a quarter of the steps.
+        "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, minutes=10.0, steps=5),
     }
     rows = dict(cost(Results(desk, found)).rows)
-    assert [entry.text for entry in rows["NSF"]] == ["5.0×", "5.0×"]
+    assert [entry.text for entry in rows["NSF"]] == ["20.0×", "5.0×"]
     assert [entry.text for entry in rows["SIND"]] == ["–", "–"]
 
 

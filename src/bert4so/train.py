@@ -63,7 +63,7 @@ def splits_of(run: Run, on_bad: OnBad = stop) -> Splits:
     splits = read_splits(find_corpus(run.corpus), on_bad)
     if run.join or run.hold_out:
         joined = {n: read_splits(find_corpus(n), on_bad, needed=["train"]) for n in run.join}
-        held = {n: read_splits(find_corpus(n), on_bad, needed=["test"]) for n in run.hold_out}
+        held = [read_splits(find_corpus(n), on_bad, needed=["test"]) for n in run.hold_out]
         splits = join(splits, joined, held)
         say(
             f"{len(splits.train)} documents to learn from; {splits.left_out} left out, "
@@ -130,7 +130,7 @@ class Trainer:
     def begin(self, snapshot: Snapshot | None) -> None:
         """Make the folder ready, and go to where the snapshot was taken."""
         if snapshot is not None:
-            _check_same(snapshot.run, self.run.model_dump(), self.folder)
+            check_same(snapshot.run, self.run.model_dump(), self.folder)
             self.learner.restore(snapshot.tensors, snapshot.learner)
             self.history = snapshot.history
         if self.first:
@@ -270,7 +270,7 @@ def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits
     )
 
 
-def _check_same(begun: dict[str, Any], asked: dict[str, Any], folder: Path) -> None:
+def check_same(begun: dict[str, Any], asked: dict[str, Any], folder: Path) -> None:
     """Refuse to go on with a run by another configuration."""
     before, now = dict(leaves(begun)), dict(leaves(asked))
     for key in sorted(before.keys() | now.keys()):

@@ -91,7 +91,7 @@ def test_joining_leaves_out_what_any_of_them_is_tested_on():
     assert [d.id for d in joined.train] == ["1", "other/1", "data/third/1", "data/third/2"]
     assert joined.left_out == 2
     assert (joined.valid, joined.test) == (own.valid, own.test)
-    held = join(own, {"data/third": third}, {"other": other})  # not learned from, and held out
+    held = join(own, {"data/third": third}, [other])  # not learned from, and held out
     assert [d.id for d in held.train] == ["1", "data/third/1", "data/third/2"]
     assert held.left_out == 1
 

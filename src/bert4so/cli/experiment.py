@@ -44,7 +44,7 @@ def run(
     bert4so experiment run configs/experiments/sample.toml
     """
     need_train_extra()
-    from bert4so.experiments.cells import file_of, run_cell
+    from bert4so.experiments.cells import is_finished, run_cell
     from bert4so.experiments.plan import all_cells, read_experiment
     from bert4so.experiments.remaining import remaining
     from bert4so.experiments.statistics import write_statistics
@@ -57,7 +57,7 @@ def run(
     part, parts = _shard(shard)
     cells = all_cells(planned)[part - 1 :: parts]
     for cell in cells:
-        if not file_of(results, cell).exists():
+        if not is_finished(results, cell):
             say(remaining(results, cells, cell))
             try:
                 run_cell(cell, results, work or Path("runs") / config.stem)

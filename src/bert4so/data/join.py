@@ -1,18 +1,14 @@
 """Several training sets as one, with nothing in it that any of them is tested on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bert4so.data.corpus import Splits
 from bert4so.data.overlap import overlaps
 from bert4so.document import Document
 
-NONE: Mapping[str, Splits] = {}
 
-
-def join(
-    own: Splits, others: Mapping[str, Splits], held_out_too: Mapping[str, Splits] = NONE
-) -> Splits:
+def join(own: Splits, others: Mapping[str, Splits], held_out_too: Sequence[Splits] = ()) -> Splits:
     """The corpus with the training documents of the others added.
 
     Left out, and counted, is every training document, its own included, that stands in any
@@ -24,7 +20,7 @@ def join(
         for name, splits in others.items()
         for document in splits.train
     ]
-    every = [own, *others.values(), *held_out_too.values()]
+    every = [own, *others.values(), *held_out_too]
     held_out = [document for splits in every for document in (*splits.valid, *splits.test)]
     candidates = [*own.train, *added]
     leaked = {

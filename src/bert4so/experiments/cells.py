@@ -23,7 +23,7 @@ from bert4so.document import Puzzle
 from bert4so.experiments.plan import Cell
 from bert4so.metrics import counted, kendall_tau
 from bert4so.orderer import Orderer
-from bert4so.train import splits_of, train
+from bert4so.train import check_same, splits_of, train
 
 LENGTHS = (5, 10, 20, 40)
 """Numbers of sentences that are ordered to see how long that takes."""
@@ -36,6 +36,16 @@ Facts = dict[str, Any]
 def file_of(results: Path, cell: Cell) -> Path:
     """Where a cell is kept when it is finished."""
     return results / f"{cell.name}.json"
+
+
+def is_finished(results: Path, cell: Cell) -> bool:
+    """Whether the cell is there. One by another configuration is refused, not taken for it."""
+    file = file_of(results, cell)
+    if not file.exists():
+        return False
+    ran = json.loads(file.read_text())["metrics"]["run"]
+    check_same(ran, json.loads(cell.run.model_dump_json()), file)
+    return True
 
 
 def read_cells(results: Path, cells: Iterable[Cell]) -> dict[str, Facts]:

@@ -43,4 +43,4 @@ TABLE_2 = {"NeurIPS": (0.7916, 30.85), "AAN": (0.8265, 48.62), "NSF": (0.5884, 1
 """Kendall's tau and PMR of BERT4SO trained on all three."""
 
 COST = {"NSF": 11, "SIND": 7}
-"""How many times as long B-TSort trains as BERT4SO (section 3.4)."""
+"""How many times as long B-TSort trains as BERT4SO (its fourth observation)."""

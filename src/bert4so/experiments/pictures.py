@@ -52,20 +52,12 @@ def by_step(results: Results, grid: str) -> Callable[[Axes], None]:
     """Validation tau by step of BERT4SO with either loss, a line a seed."""
 
     def draw(axes: Axes) -> None:
-        named = set()
-        for system, color in (("bert4so", "C0"), ("bert4so-list-mle", "C1")):
-            for cell in results.finished(grid, system=system):
-                label = {"bert4so": "margin ListMLE"}.get(system, "ListMLE")
+        losses = {"bert4so": ("margin ListMLE", "C0"), "bert4so-list-mle": ("ListMLE", "C1")}
+        for system, (loss, color) in losses.items():
+            for number, cell in enumerate(results.finished(grid, system=system)):
                 steps = [validation["step"] for validation in cell["validations"]]
                 taus = [validation["tau"] for validation in cell["validations"]]
-                axes.plot(
-                    steps,
-                    taus,
-                    color=color,
-                    marker=".",
-                    label=None if label in named else label,
-                )
-                named.add(label)
+                axes.plot(steps, taus, color=color, marker=".", label=None if number else loss)
         axes.set(xlabel="steps", ylabel="validation τ")
         _legend(axes)
 

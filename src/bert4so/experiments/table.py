@@ -10,7 +10,10 @@ SPECIAL = {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "τ": r"$\tau$", "γ"
     "×": r"$\times$",
     "±": r"$\pm$",
     "–": "--",
+    "`": "",
+    **MARKS,
 }
+"""What else is written otherwise in LaTeX."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +118,7 @@ class Table:
 
 def escaped(text: str) -> str:
     """A text as LaTeX reads it."""
-    marked = "".join(SPECIAL.get(character, character) for character in text)
-    for mark, latex in MARKS.items():
-        marked = marked.replace(mark, latex)
-    return marked.replace("`", "")
+    return "".join(SPECIAL.get(character, character) for character in text)
 
 
 def _line(cells: Sequence[str]) -> str:
