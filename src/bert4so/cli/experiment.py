@@ -50,19 +50,19 @@ def run(
     from bert4so.experiments.statistics import write_statistics
 
     results = out or RESULTS / config.stem
-    results.mkdir(parents=True, exist_ok=True)
     planned = read_experiment(config)
-    (results / "experiment.toml").write_bytes(config.read_bytes())
-    write_statistics(planned, results)
     part, parts = _shard(shard)
     cells = all_cells(planned)[part - 1 :: parts]
-    for cell in cells:
-        if not is_finished(results, cell):
-            say(remaining(results, cells, cell))
-            try:
-                run_cell(cell, results, work or Path("runs") / config.stem)
-            except Stopped:
-                raise Stopped(f"stopped; {results} goes on with the same command") from None
+    missing = [cell for cell in cells if not is_finished(results, cell)]
+    results.mkdir(parents=True, exist_ok=True)
+    (results / "experiment.toml").write_bytes(config.read_bytes())
+    write_statistics(planned, results)
+    for cell in missing:
+        say(remaining(results, cells, cell))
+        try:
+            run_cell(cell, results, work or Path("runs") / config.stem)
+        except Stopped:
+            raise Stopped(f"stopped; {results} goes on with the same command") from None
     sys.stdout.write(f"{results}: all {len(cells)} cells are there\n")
 
 
