@@ -88,9 +88,15 @@ def test_every_document_is_validated_once(curves):
         assert out.count("documents 16") == 2  # validation and test, printed by one process
 
 
-def test_evaluation_shared_by_two_is_that_of_one(place, curves):
-    alone = run(place, *ALONE, "evaluate", "one", ".", "--out", "alone")
-    both = run(place, *ACCELERATE, "evaluate", "one", ".", "--out", "both")
+@pytest.fixture(scope="module")
+def alone(place, curves):
+    """What one process says of the model."""
+    return run(place, *ALONE, "evaluate", "one", ".", "--out", "alone")
+
+
+@pytest.mark.parametrize("launcher", [TORCHRUN, ACCELERATE], ids=["torchrun", "accelerate"])
+def test_evaluation_shared_by_two_is_that_of_one(place, alone, launcher):
+    both = run(place, *launcher, "evaluate", "one", ".", "--out", "both")
     assert alone == both  # printed once, of as many documents
     truths = [(place / name / "truth.jsonl").read_text() for name in ("alone", "both")]
     assert truths[0] == truths[1]  # every document once, in the order of the corpus
