@@ -30,6 +30,7 @@ def test_a_cell_takes_two_steps_and_orders(name, encoder, splits, documents, tmp
     tiny = dict(TINY_MODEL[cell.run.system])
     fields = MODELS[cell.run.system].Config.model_fields
     tiny |= {"encoder": str(encoder)} if "encoder" in fields else {"vectors": ""}
+    tiny |= {"tagger": "words"} if "tagger" in fields else {}
     values = merge(cell.run.model_dump(exclude_none=True), {"model": tiny})
     trainer = Trainer(make_run(values, name), splits, tmp_path / "run")
     for _ in range(2):
@@ -39,6 +40,12 @@ def test_a_cell_takes_two_steps_and_orders(name, encoder, splits, documents, tmp
     assert [sorted(one.order) for one in found] == [
         list(range(len(document.sentences))) for document in documents
     ]
+
+
+def test_word_vectors_are_as_wide_as_the_system_wants_them():
+    given = [cell.run.model for cell in CELLS.values() if getattr(cell.run.model, "vectors", "")]
+    assert given
+    assert [model for model in given if f".{model.vector}d." not in model.vectors] == []
 
 
 def test_every_system_is_run_on_every_corpus_at_either_scale():

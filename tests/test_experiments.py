@@ -14,6 +14,7 @@ from bert4so.experiments.plan import all_cells, grid_cells, read_experiment
 from bert4so.experiments.table import Entry, Table
 from bert4so.experiments.tables import Results, cost, sweep, table_1, table_2
 from bert4so.models import MODELS
+from bert4so.run import read_run
 from forked import Forked
 
 CONFIGS = Path(__file__).parent.parent / "configs" / "experiments"
@@ -29,7 +30,14 @@ def test_the_desk_has_all_systems_and_corpora_for_ten_minutes(desk):
     assert {(cell.run.system, cell.corpus) for cell in found} == {
         (system, corpus) for system in MODELS for corpus in CORPORA
     }
-    assert {cell.run.minutes for cell in all_cells(desk)} == {10}
+    assert {cell.run.minutes for cell in found} == {10}
+
+
+def test_bert4so_is_trained_on_two_corpora_as_long_as_it_needs(desk):
+    whole = {cell.name: cell.run for cell in grid_cells(desk, "long")}
+    assert list(whole) == ["bert4so-neurips-long-seed-1", "bert4so-rocstory-long-seed-1"]
+    for run in whole.values():
+        assert (run.minutes, run.validations, run.valid_documents, run.test_documents) == (0,) * 4
 
 
 def test_the_same_run_in_two_grids_is_one_cell(desk):
@@ -100,6 +108,8 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
     assert sorted(kept) == ["bert4so-neurips-seed-1.json", "bert4so-nsf-seed-1.json"]
     facts = json.loads(kept["bert4so-nsf-seed-1.json"])
     assert facts["source"] == cells.source_hash()
+    Path("again.toml").write_text(facts["configuration"])
+    assert read_run(Path("again.toml")).train.epochs == 2
     assert len(facts["documents"]["tau"]) == facts["metrics"]["test"]["documents"] == 16
     assert sum(facts["documents"]["tau"]) / 16 == pytest.approx(facts["metrics"]["test"]["tau"])
     assert [v["step"] for v in facts["validations"]] == [1, 2]
@@ -113,13 +123,33 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
     Path("tiny.toml").write_text(config)
     assert bert4so("experiment", "run", "tiny.toml")[0] == 0
     code, out, _ = bert4so("experiment", "table", "tiny")
-    assert (code, out) == (0, "docs/results.md\n")
-    page = Path("docs/results.md").read_text()
+    assert (code, out) == (0, "docs/tiny.md\n")
+    page = Path("docs/tiny.md").read_text()
     assert "4 of 4 runs are finished" in page
     assert "Stand-ins, not comparable with the paper's. NeurIPS: days." in page
     assert "(0.7778)" in page
-    for name in ("minutes.png", "time.png", "systems.tex", "cost.tex"):
-        assert (Path("docs/results") / name).stat().st_size > 100
+    for name in ("minutes.png", "time.png", "systems.tex", "systems.png", "cost.tex"):
+        assert (Path("docs/tiny") / name).stat().st_size > 100
+
+
+def test_a_cell_of_before_a_setting_was_known_is_not_run_again(bert4so, tiny):
+    assert bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")[0] == 0
+    (kept,) = Path("results/tiny").glob("*-seed-1.json")
+    facts = json.loads(kept.read_text())
+    assert "validations = 0\n" in facts["configuration"]
+    facts["configuration"] = facts["configuration"].replace("validations = 0\n", "")
+    kept.write_text(json.dumps(facts))
+    assert bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")[0] == 0
+    assert json.loads(kept.read_text()) == facts
+
+
+def test_a_cell_that_fails_does_not_stop_the_others(bert4so, tiny):
+    config = Path("tiny.toml").read_text()
+    Path("tiny.toml").write_text(config.replace("heads = 2", "heads = 5", 1))
+    code, _, err = bert4so("experiment", "run", "tiny.toml")
+    assert code == 2
+    assert "2 of 4 cells failed: rank-tx-net-neurips-seed-1, rank-tx-net-nsf-seed-1" in err
+    assert len(list(Path("results/tiny").glob("bert4so-*-seed-1.json"))) == 2
 
 
 def test_killed_again_and_again_it_comes_to_its_end(tiny):
@@ -157,6 +187,8 @@ def facts(system, corpus, taus, join=(), source="s", minutes=10.0, **metrics):
         "documents": {"sentences": [5] * len(taus), "tau": list(taus)},
         "validations": [{"step": 1, "minutes": 1.0, "tau": tau, "pmr": pmr}],
         "seconds_for": {"5": 0.1},
+        "vectors": None,
+        "tagger": None,
         "metrics": {
             "test": measured,
             "valid": measured,
@@ -186,7 +218,7 @@ def test_marks_say_who_is_better(desk):
     table = table_1(Results(desk, found))
     rows = dict(table.rows)
     heads = [corpus for corpus, columns in table.groups for _ in columns]
-    neurips, nsf = heads.index("NeurIPS"), heads.index("NSF")
+    neurips, nsf = heads.index("NeurIPS"), heads.index("NSF (stand-in)")
     assert rows["B-TSort"][neurips] == Entry("0.6500", "†", False, "0.7884")
     assert rows["BERT4SO"][neurips] == Entry("0.9500", "", True, "0.7778")
     assert rows["BERT4SO"][neurips + 1] == Entry("75.00", "", True, "30.70")
@@ -204,8 +236,8 @@ def test_the_cost_is_of_equal_work(desk):
         "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, minutes=10.0, steps=5),
     }
     rows = dict(cost(Results(desk, found)).rows)
-    assert [entry.text for entry in rows["NSF"]] == ["20.0×", "5.0×"]
-    assert [entry.text for entry in rows["SIND"]] == ["–", "–"]
+    assert [entry.text for entry in rows["NSF (stand-in)"]] == ["20.0×", "5.0×"]
+    assert [entry.text for entry in rows["SIND (stand-in)"]] == ["–", "–"]
 
 
 def test_sweeps_choose_on_validation(desk):
@@ -216,10 +248,14 @@ def test_sweeps_choose_on_validation(desk):
         )
         found[f"bert4so-neurips-seed-{seed}"] = facts("bert4so", "NeurIPS", GOOD)
     rows = dict(sweep(Results(desk, found), "layers", "model.layers", "Layers").rows)
+    assert rows["2"][0] == Entry("0.9500 ± 0.0000")  # nothing is chosen before all are there
+    assert rows["3"][0].text == "–"
+    for seed in (1, 2, 3):
+        found[f"bert4so-neurips-layers-3-seed-{seed}"] = facts("bert4so", "NeurIPS", BAD)
+    rows = dict(sweep(Results(desk, found), "layers", "model.layers", "Layers").rows)
     assert rows["2"][0] == Entry("0.9500 ± 0.0000", best=True)
     assert [entry.best for entry in rows["1"]] == [False] * 4
     assert rows["1"][2].text == "0.9900 ± 0.0000"
-    assert rows["3"][0].text == "–"
 
 
 def test_joined_and_separate_stand_side_by_side(desk):
@@ -228,8 +264,9 @@ def test_joined_and_separate_stand_side_by_side(desk):
         "bert4so-aan-joined-seed-1": facts("bert4so", "AAN", GOOD, join=["neurips"]),
     }
     rows = dict(table_2(Results(desk, found)).rows)
-    assert [entry.text for entry in rows["AAN"]] == ["0.6500", "0.00", "0.9500", "75.00"]
-    assert rows["AAN"][2].paper == "0.8265"
+    entries = rows["AAN (stand-in)"]
+    assert [entry.text for entry in entries] == ["0.6500", "0.00", "0.9500", "75.00"]
+    assert entries[2].paper == "0.8265"
 
 
 def test_claims_are_held_against_what_was_found(desk):
@@ -239,11 +276,42 @@ def test_claims_are_held_against_what_was_found(desk):
     for seed in (1, 2, 3):
         found[f"bert4so-neurips-seed-{seed}"] = facts("bert4so", "NeurIPS", GOOD)
         found[f"bert4so-list-mle-neurips-seed-{seed}"] = facts("bert4so-list-mle", "NeurIPS", BAD)
-    found["rank-tx-net-neurips-seed-1"] = facts("rank-tx-net", "NeurIPS", GOOD)
-    margin, faster, interaction, *_ = claims(Results(desk, found))
+    margin, faster, *_ = claims(Results(desk, found))
     assert (margin.verdict, faster.verdict) == ("supported", "supported")
     assert "0.9500 against 0.6500" in margin.numbers
-    assert interaction.verdict == "not supported"
+    assert "by seed +0.3000, +0.3000, +0.3000" in margin.numbers
+
+
+def test_a_claim_is_not_decided_by_a_part_of_the_runs(desk):
+    found = {}
+    for corpus in CORPORA:
+        before = claims(Results(desk, found))[2]
+        assert before.verdict == "not testable here"
+        name = corpus.lower()
+        found[f"bert4so-{name}-seed-1"] = facts("bert4so", corpus, BAD)
+        found[f"rank-tx-net-{name}-seed-1"] = facts("rank-tx-net", corpus, GOOD)
+    assert claims(Results(desk, found))[2].verdict == "not supported"
+
+
+def test_a_margin_that_helps_not_with_every_seed_is_not_said_to_help(desk):
+    found = {}
+    for seed, taus in ((1, GOOD), (2, GOOD), (3, BAD)):
+        found[f"bert4so-neurips-seed-{seed}"] = facts("bert4so", "NeurIPS", taus)
+        plain = GOOD if seed == 3 else BAD
+        found[f"bert4so-list-mle-neurips-seed-{seed}"] = facts("bert4so-list-mle", "NeurIPS", plain)
+    margin, *_ = claims(Results(desk, found))
+    assert margin.verdict == "not supported"
+
+
+def test_joining_is_not_judged_where_too_little_was_seen(desk):
+    found = {}
+    for corpus in ("NeurIPS", "AAN", "NSF"):
+        name = corpus.lower()
+        found[f"bert4so-{name}-seed-1"] = facts("bert4so", corpus, BAD)
+        found[f"bert4so-{name}-joined-seed-1"] = facts("bert4so", corpus, GOOD, join=["x"], steps=5)
+    joining = claims(Results(desk, found))[3]
+    assert joining.verdict == "not testable here"
+    assert "seen 0.50 times" in joining.numbers
 
 
 def test_latex_is_as_the_paper_sets_it():

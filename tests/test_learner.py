@@ -9,7 +9,7 @@ from bert4so.history import History, Validation
 from bert4so.learner import OPTIMIZERS, Learner, make_optimizer, parameter_groups
 from bert4so.metrics import average
 from bert4so.models import MODELS
-from bert4so.schedule import by_epoch, linear, linear_in_time
+from bert4so.schedule import by_epoch, by_time, linear, linear_in_time
 from conftest import tiny_run
 
 
@@ -56,6 +56,14 @@ def test_the_rate_rises_and_falls_linearly():
     assert share(10) == 0
     assert linear(steps=4, warmup=0)(0) == 1
     assert linear(steps=4, warmup=1)(3) == 1
+
+
+def test_the_rate_falls_by_the_clock_as_it_would_over_the_epochs():
+    share = by_time(epochs=4, decay=0.5)
+    assert [share(spent) for spent in (0, 0.24, 0.25, 0.74, 0.75, 1, 1.1)] == [
+        *(1, 1, 0.5, 0.25),
+        *(0.125, 0.0625, 0.0625),
+    ]
 
 
 def test_the_rate_falls_by_epoch():

@@ -69,6 +69,29 @@ def test_a_run_by_the_clock_ends_when_its_time_is_up(encoder, splits, tmp_path):
     assert "metrics" in events(tmp_path / "run")[-1]  # and what it has come to is measured
 
 
+@pytest.mark.parametrize("how", [{"minutes": 0.02}, {"train": {"epochs": 5, "patience": 0}}])
+def test_validations_come_after_equal_shares_of_a_run(encoder, splits, tmp_path, how):
+    run = tiny_run("bert4so", encoder, tmp_path, validations=3, **how)
+    train(run, splits, tmp_path / "run", COMMAND)
+    steps = [event for event in events(tmp_path / "run") if "loss" in event]
+    found = [event["step"] for event in events(tmp_path / "run") if "metrics" in event]
+    clock = [
+        step["spent"] / 1.2 if "minutes" in how else step["step"] / len(steps) for step in steps
+    ]
+    expected = [
+        1 + next(k for k, share in enumerate(clock) if share >= part / 3) for part in (1, 2)
+    ]
+    assert found == [*expected, len(steps)]
+
+
+def test_a_run_by_the_clock_has_no_patience(encoder, splits, tmp_path):
+    rates = dict.fromkeys(("sentence_encoder", "document_encoder", "decoder"), 1e-9)
+    training = {"patience": 1, "learning_rate": rates}  # it learns nothing: no epoch is better
+    run = tiny_run("bert4so", encoder, tmp_path, minutes=0.02, train=training)
+    train(run, splits, tmp_path / "run", COMMAND)
+    assert events(tmp_path / "run")[-2]["spent"] >= 1.2
+
+
 LONG = Document("much-too-long", tuple(f"{'bread ' * 40}{i}" for i in range(20)))
 
 

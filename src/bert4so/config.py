@@ -80,8 +80,10 @@ class Run(Settings):
     join:    more corpora, to be learned from as well.
     hold_out: corpora that are not: what stands in the validation and test sets of these, as in
              those of the joined, is left out of training.
-    minutes: train for so long, however many epochs that is (CPU time by thread, without
-             validation; a learning rate that falls to 0 does so in that time); 0: for the epochs.
+    minutes: train for so long, however many epochs that is, and without patience (CPU time by
+             thread, without validation); the learning rate falls in that time as it would over
+             `train.epochs`. 0: for the epochs.
+    validations: validate so often, after equal shares of the run; 0: after every epoch.
     valid_documents, test_documents: at most so many are chosen by and tested on, the same for
              every run; 0: all.
     """
@@ -93,6 +95,7 @@ class Run(Settings):
     scale: Literal["paper", "desk"] = "paper"
     seed: int = 1
     minutes: float = Field(0.0, ge=0)
+    validations: int = Field(0, ge=0)
     valid_documents: int = Field(0, ge=0)
     test_documents: int = Field(0, ge=0)
     model: SerializeAsAny[Settings]

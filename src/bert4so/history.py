@@ -54,6 +54,8 @@ class History:
 
     def waited(self, patience: int) -> bool:
         """Whether so many validations have come since the best; never for 0."""
+        if not self.validations:
+            return False
         since = len(self.validations) - 1 - self.validations.index(self.best)
         return 0 < patience <= since
 

@@ -2,18 +2,30 @@
 
 import os
 import platform
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+PACKAGES = ("bert4so", "torch", "transformers", "onnxruntime")
+SETTINGS = ("OMP_", "MKL_")
+"""How variables begin that make the same work faster or slower."""
 
 
 def machine() -> dict[str, str | int]:
-    """The processor, its cores, and the versions that matter."""
+    """The processor, its cores, and the versions and settings that matter."""
     return {
         "processor": processor(),
         "cores": os.cpu_count() or 1,
         "python": platform.python_version(),
-        **{name: version(name) for name in ("bert4so", "torch", "transformers")},
+        **{name: found for name in PACKAGES if (found := _version(name))},
+        **{name: os.environ[name] for name in sorted(os.environ) if name.startswith(SETTINGS)},
     }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def cores() -> int:

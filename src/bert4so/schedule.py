@@ -23,6 +23,11 @@ def by_epoch(steps_an_epoch: int, decay: float) -> Callable[[int], float]:
     return lambda taken: float(decay ** (taken // steps_an_epoch))
 
 
+def by_time(epochs: int, decay: float) -> Callable[[float], float]:
+    """As `by_epoch`, the share of a budget that is spent standing for that of the epochs."""
+    return lambda spent: float(decay ** int(min(spent, 1.0) * epochs))
+
+
 def linear_in_time(warmup: float) -> Callable[[float], float]:
     """As `linear`, over the share of a budget that is spent, 0 to 1."""
     fine = 1_000_000

@@ -12,7 +12,7 @@ from accelerate import Accelerator
 
 from bert4so.atomic import write_whole
 from bert4so.checkpoint import save_model
-from bert4so.config import Run, dump_toml, leaves
+from bert4so.config import Run, Values, dump_toml, leaves
 from bert4so.curves import Recorder
 from bert4so.data.bad import OnBad, stop
 from bert4so.data.batches import epoch_batches
@@ -31,7 +31,8 @@ from bert4so.models import MODELS
 from bert4so.processes import on_cpu, solve_together
 from bert4so.progress import progress_bar, say
 from bert4so.report import write_report
-from bert4so.schedule import by_epoch, linear, linear_in_time
+from bert4so.run import make_run
+from bert4so.schedule import by_epoch, by_time, linear, linear_in_time
 from bert4so.snapshot import Snapshot, clear_snapshots, newest_snapshot, write_snapshot
 
 
@@ -86,6 +87,7 @@ def _learn(trainer: "Trainer", snapshot_minutes: float) -> None:
         progress_bar(f"training {trainer.run.system}", trainer.steps, trainer.first) as advance,
     ):
         advance(len(trainer.history.steps))
+        _validate(trainer, recorder)  # what was stopped between a step and its validation
         for epoch in trainer.epochs():
             for step in trainer.learn(epoch):
                 recorder.step(step)
@@ -96,9 +98,14 @@ def _learn(trainer: "Trainer", snapshot_minutes: float) -> None:
                     saved = time.monotonic()
                 if trainer.agree(interrupt.asked):
                     raise Stopped(f"stopped; {folder} can be continued with --resume")
-            if len(trainer.history.validations) < epoch:
-                recorder.validation(trainer.validate(epoch))
-                trainer.snapshot()
+                _validate(trainer, recorder)
+
+
+def _validate(trainer: "Trainer", recorder: Recorder) -> None:
+    """Validate where it is time, and put on disk that it was done."""
+    if trainer.is_due:
+        recorder.validation(trainer.validate())
+        trainer.snapshot()
 
 
 class Trainer:
@@ -130,7 +137,7 @@ class Trainer:
     def begin(self, snapshot: Snapshot | None) -> None:
         """Make the folder ready, and go to where the snapshot was taken."""
         if snapshot is not None:
-            check_same(snapshot.run, self.run.model_dump(), self.folder)
+            check_same(snapshot.run, self.run, self.folder)
             self.learner.restore(snapshot.tensors, snapshot.learner)
             self.history = snapshot.history
         if self.first:
@@ -141,15 +148,31 @@ class Trainer:
         """The epochs of the run, from 1, to the last that patience or the clock allows."""
         for epoch in count(1):
             yield epoch
-            last = self.spent >= 1 if self.run.minutes else epoch == self.run.train.epochs
-            if last or self.history.waited(self.run.train.patience):
+            waited = not self.run.minutes and self.history.waited(self.run.train.patience)
+            if self.spent >= 1 or waited:
                 return
 
     @property
     def spent(self) -> float:
-        """The share of the time that the run may take which it has taken, where it has a limit."""
-        taken = self.history.steps[-1].spent if self.history.steps else 0.0
-        return taken / (60 * self.run.minutes)
+        """The share of the run that is over."""
+        return self._share(len(self.history.steps))
+
+    def _share(self, taken: int) -> float:
+        """The share of the run that so many steps are: of its time, where that has a limit."""
+        if self.steps is not None:
+            return taken / self.steps
+        return self.history.steps[taken - 1].spent / (60 * self.run.minutes) if taken else 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the model is to be validated now, after the last step."""
+        taken, shares = len(self.history.steps), self.run.validations
+        last = self.history.validations[-1].step if self.history.validations else 0
+        if last == taken:
+            return False
+        if shares:
+            return int(shares * self.spent) > int(shares * self._share(last))
+        return taken % self.steps_an_epoch == 0 or self.spent >= 1
 
     def learn(self, epoch: int) -> Iterator[Step]:
         """See every document once, freshly shuffled; tells of each step.
@@ -175,8 +198,9 @@ class Trainer:
             self.history.steps.append(step)
             yield step
 
-    def validate(self, epoch: int) -> Validation:
+    def validate(self) -> Validation:
         """Measure the model, and keep it where it is the best so far."""
+        epoch = self.history.steps[-1].epoch
         metrics = measure(solve_together(self.model, self.splits.valid, self.splits.seed))
         validation = Validation(len(self.history.steps), epoch, metrics)
         self.history.validations.append(validation)
@@ -206,10 +230,12 @@ class Trainer:
     def _rate(self) -> float:
         """The share of the highest learning rate that is due."""
         training, taken = self.run.train, len(self.history.steps)
+        if self.steps is None:
+            if training.schedule == "epochs":
+                return by_time(training.epochs, training.decay)(self.spent)
+            return linear_in_time(training.warmup)(self.spent)
         if training.schedule == "epochs":
             return by_epoch(self.steps_an_epoch, training.decay)(taken)
-        if self.steps is None:
-            return linear_in_time(training.warmup)(self.spent)
         return linear(self.steps, training.warmup)(taken)
 
     def _together(self, seconds: float) -> float:
@@ -270,9 +296,13 @@ def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits
     )
 
 
-def check_same(begun: dict[str, Any], asked: dict[str, Any], folder: Path) -> None:
-    """Refuse to go on with a run by another configuration."""
-    before, now = dict(leaves(begun)), dict(leaves(asked))
+def check_same(begun: Values, asked: Run, folder: Path) -> None:
+    """Refuse to go on with a run by another configuration.
+
+    What a configuration did not yet know of when the run was begun was as it is by default.
+    """
+    known = make_run(begun, str(folder))
+    before, now = (dict(leaves(run.model_dump())) for run in (known, asked))
     for key in sorted(before.keys() | now.keys()):
         if before.get(key) != now.get(key):
             was = f"{key} = {before.get(key)!r}"

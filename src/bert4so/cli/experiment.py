@@ -57,12 +57,18 @@ def run(
     results.mkdir(parents=True, exist_ok=True)
     (results / "experiment.toml").write_bytes(config.read_bytes())
     write_statistics(planned, results)
+    failed = []
     for cell in missing:
         say(remaining(results, cells, cell))
         try:
             run_cell(cell, results, work or Path("runs") / config.stem)
         except Stopped:
             raise Stopped(f"stopped; {results} goes on with the same command") from None
+        except UserError as error:  # of this cell: the others may do
+            say(f"{cell.name} failed: {error}")
+            failed.append(cell.name)
+    if failed:
+        raise UserError(f"{len(failed)} of {len(cells)} cells failed: {', '.join(failed)}")
     sys.stdout.write(f"{results}: all {len(cells)} cells are there\n")
 
 
@@ -70,8 +76,12 @@ def run(
 def table(
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
     out: Annotated[
-        Path, typer.Option(metavar="PAGE.md", help="The page; figures go to a folder beside it.")
-    ] = Path("docs/results.md"),
+        Path | None,
+        typer.Option(
+            metavar="PAGE.md",
+            help="The page: docs/NAME.md if not given; figures go to a folder beside it.",
+        ),
+    ] = None,
 ) -> None:
     """Make the tables and figures of an experiment, of as many of its cells as there are.
 
@@ -86,8 +96,9 @@ def table(
     folder = Path(name) if Path(name).is_dir() else RESULTS / name
     if not (folder / "experiment.toml").exists():
         raise UserError(f"{folder}: not what `bert4so experiment run` wrote")
-    write_page(folder, out)
-    sys.stdout.write(f"{out}\n")
+    page = out or Path("docs") / f"{folder.name}.md"
+    write_page(folder, page)
+    sys.stdout.write(f"{page}\n")
 
 
 def _shard(text: str) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """What several commands share: options, and the words for what is missing."""
 
 import json
+import os
 import sys
 from dataclasses import asdict
 from typing import Annotated
@@ -42,6 +43,9 @@ def need_data_extra() -> None:
 
 def need_train_extra() -> None:
     """Say which extra to install, where PyTorch is missing."""
+    # Threads that wait are to sleep: spinning, they would count as work where CPU time is counted,
+    # and take the cores from others. To be said before PyTorch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:

@@ -3,9 +3,13 @@
 import hashlib
 import json
 import time
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import cache
+from itertools import cycle, islice
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import torch
@@ -14,7 +18,7 @@ import bert4so
 from bert4so.atomic import write_whole
 from bert4so.backend import Backend
 from bert4so.checkpoint import load_model, packer_of
-from bert4so.config import dump_toml
+from bert4so.config import Settings, dump_toml
 from bert4so.data.corpus import find_corpus, read_split
 from bert4so.data.jsonl import parse_records
 from bert4so.data.lines import read_lines
@@ -43,15 +47,15 @@ def is_finished(results: Path, cell: Cell) -> bool:
     file = file_of(results, cell)
     if not file.exists():
         return False
-    ran = json.loads(file.read_text())["metrics"]["run"]
-    check_same(ran, json.loads(cell.run.model_dump_json()), file)
+    configuration = json.loads(file.read_text())["configuration"]
+    check_same(tomllib.loads(configuration), cell.run, file)
     return True
 
 
 def read_cells(results: Path, cells: Iterable[Cell]) -> dict[str, Facts]:
     """What was found of the cells that are finished, by name."""
-    files = {cell.name: file_of(results, cell) for cell in cells}
-    return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
+    files = {cell.name: file_of(results, cell) for cell in cells if is_finished(results, cell)}
+    return {name: json.loads(file.read_text()) for name, file in files.items()}
 
 
 def run_cell(cell: Cell, results: Path, work: Path) -> None:
@@ -63,16 +67,31 @@ def run_cell(cell: Cell, results: Path, work: Path) -> None:
     work.mkdir(parents=True, exist_ok=True)
     config, folder = work / f"{cell.name}.toml", work / cell.name
     config.write_text(dump_toml(cell.run))
+    source = _note_source(work / f"{cell.name}.source")
     if not (folder / "metrics.json").exists():
         command = f"bert4so train {config} --out {folder}"
         train(cell.run, splits_of(cell.run), folder, command, resume=True)
-    found = _found(cell, folder)
-    found["wall_minutes"] = round((time.perf_counter() - began) / 60, 2)
+    found = {**_found(cell, folder), "source": source}
+    # Of a run that was stopped, the time of before is not known but for its training.
+    wall = max(time.perf_counter() - began, 60 * found["metrics"]["minutes"])
+    found["wall_minutes"] = round(wall / 60, 2)
     write_whole(file_of(results, cell), (json.dumps(found) + "\n").encode())
 
 
+def _note_source(file: Path) -> str:
+    """Write down which source a cell is run by: all of them, where it was stopped between."""
+    known = file.read_text().split() if file.exists() else []
+    known += [source_hash()] if source_hash() not in known else []
+    file.write_text("\n".join(known) + "\n")
+    return "+".join(known)
+
+
+@cache
 def source_hash() -> str:
-    """Tells two versions of this package apart, whatever they are called."""
+    """Tells two versions of this package apart, whatever they are called.
+
+    Kept from when it was first asked for: the files may change while a process runs.
+    """
     package = Path(bert4so.__file__).parent
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
@@ -87,12 +106,14 @@ def _found(cell: Cell, folder: Path) -> Facts:
         "system": cell.system,
         "corpus": cell.corpus,
         "varied": dict(cell.varied),
-        "source": source_hash(),
+        "configuration": dump_toml(cell.run),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "metrics": json.loads((folder / "metrics.json").read_text()),
         "predictions": hashlib.sha256(predictions.read_bytes()).hexdigest(),
         "documents": _by_document(folder),
         "validations": _validations(folder),
+        "vectors": _vectors(cell.run.model),
+        "tagger": _tagger(folder),
         **_ordering(cell, folder),
     }
 
@@ -105,11 +126,15 @@ def _ordering(cell: Cell, folder: Path) -> Facts:
     sentences = [sentence for document in documents for sentence in document.sentences]
     return {
         "parameters": sum(weight.numel() for weight in model.parameters()),
-        "seconds_for": {
-            str(n): min(_seconds(backend, tuple(sentences[:n])) for _ in range(REPEATS))
-            for n in LENGTHS
-        },
+        "seconds_for": {str(n): _median_seconds(backend, sentences, n) for n in LENGTHS},
     }
+
+
+def _median_seconds(backend: Backend, sentences: Sequence[str], n: int) -> float:
+    """The time for n sentences; other ones each time, so that nothing of them is known."""
+    turns = cycle(sentences)
+    times = [_seconds(backend, tuple(islice(turns, n))) for _ in range(REPEATS + 1)]
+    return median(times[1:])  # the first loads what is loaded late
 
 
 def _seconds(backend: Backend, sentences: tuple[str, ...]) -> float:
@@ -125,6 +150,24 @@ def _by_document(folder: Path) -> dict[str, list[float]]:
         "sentences": [len(true) for _, true in pairs],
         "tau": [round(kendall_tau(*pair), 6) for pair in pairs],
     }
+
+
+def _vectors(config: Settings) -> Facts | None:
+    """Which word vectors a system was given: files of one name are not the same."""
+    name = getattr(config, "vectors", "")
+    if not name:
+        return None
+    with Path(name).open("rb") as file:
+        words = sum(1 for _ in file)
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"file": Path(name).name, "words": words, "sha256": digest}
+
+
+def _tagger(folder: Path) -> str | None:
+    """What found the nouns, of a system that needs them."""
+    file = folder / "graph.json"
+    return json.loads(file.read_text())["version"] if file.exists() else None
 
 
 def _validations(folder: Path) -> list[Facts]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 
 from bert4so.atomic import write_whole
+from bert4so.data.stats import PAPER as PAPER_STATISTICS
 from bert4so.experiments import pictures
 from bert4so.experiments.cells import read_cells
 from bert4so.experiments.claims import claims
@@ -13,7 +14,17 @@ from bert4so.experiments.paper import CORPORA, TABLE_1, TITLES
 from bert4so.experiments.plan import all_cells, read_experiment
 from bert4so.experiments.statistics import read_statistics
 from bert4so.experiments.table import Table
-from bert4so.experiments.tables import Results, cost, sweep, table_1, table_2, table_3
+from bert4so.experiments.tables import (
+    Facts,
+    Results,
+    cost,
+    epochs_seen,
+    longer,
+    sweep,
+    table_1,
+    table_2,
+    table_3,
+)
 
 
 def write_page(folder: Path, out: Path) -> None:
@@ -26,15 +37,18 @@ def write_page(folder: Path, out: Path) -> None:
     parts = [
         f"# Results: {folder.name}",
         f"{len(results.found)} of {len(cells)} runs are finished. Made by "
-        f"`bert4so experiment table {folder.name}` from the files in `{folder}`, which "
+        f"`bert4so experiment table {folder.name} --out {out}` from the files in `{folder}`, which "
         f"`bert4so experiment run configs/experiments/{folder.name}.toml` wrote"
         f"{_machines(results)}. Each table is beside this page in LaTeX.",
         "## The paper's claims",
         _claims(results),
     ]
-    for title, table in _tables(results, folder):
+    for title, table, shown in _tables(results, folder):
         (beside / f"{table.name}.tex").write_text(table.latex(), encoding="utf-8")
-        parts += [f"## {title}", table.markdown()]
+        pictures.save(pictures.by_table(table, shown), beside / f"{table.name}.png")
+        figure = f"![{title}: {', '.join(shown)}]({beside.name}/{table.name}.png)"
+        told = f"{', '.join(shown)}; hollow: the paper's."
+        parts += [f"## {title}", table.markdown(), figure, told]
     for name, title, draw in _figures(results):
         pictures.save(draw, beside / f"{name}.png")
         parts += [f"## {title}", f"![{title}]({beside.name}/{name}.png)"]
@@ -42,23 +56,31 @@ def write_page(folder: Path, out: Path) -> None:
     write_whole(out, ("\n\n".join(part.strip() for part in parts) + "\n").encode())
 
 
-def _tables(results: Results, folder: Path) -> list[tuple[str, Table]]:
+def _tables(results: Results, folder: Path) -> list[tuple[str, Table, list[str]]]:
+    """Each table, what it is called, and which of its columns are drawn."""
     grids = results.experiment.grids
-    made = [("Table 1: all systems", table_1(results))]
+    made = [("Table 1: all systems", table_1(results), ["τ"])]
     if "table-2" in grids:
-        made.append(("Table 2: joined corpora", table_2(results)))
-    made.append(("Table 3: the corpora", table_3(results, read_statistics(folder))))
+        made.append(("Table 2: joined corpora", table_2(results), ["τ"]))
+    made.append(("Table 3: the corpora", table_3(results, read_statistics(folder)), ["Train"]))
     if "gamma" in grids:
         gamma = sweep(results, "gamma", "model.gamma", "The margin γ of BERT4SO on NeurIPS")
-        made.append(("The margin", gamma))
+        made.append(("The margin", gamma, ["τ"]))
     if "layers" in grids:
         caption = "Document layers of BERT4SO on NeurIPS"
-        made.append(("Document layers", sweep(results, "layers", "model.layers", caption)))
-    return [*made, ("Cost", cost(results))]
+        layers = sweep(results, "layers", "model.layers", caption)
+        made.append(("Document layers", layers, ["τ"]))
+    if "long" in grids:
+        made.append(("BERT4SO trained longer", longer(results), ["τ"]))
+    paid = cost(results)
+    return [*made, ("Cost", paid, list(paid.groups[0][1]))]
 
 
 def _figures(results: Results) -> list[tuple[str, str, Callable[[Axes], None]]]:
-    corpus = results.experiment.grids["table-1"].corpora[0]
+    corpora = results.corpora("table-1")
+    corpus = corpora[0]
+    # Where documents are of many lengths there is most to be seen of them.
+    varied = max(corpora, key=lambda name: len(pictures.lengths(results, name)))
     return [
         (
             "minutes",
@@ -66,7 +88,7 @@ def _figures(results: Results) -> list[tuple[str, str, Callable[[Axes], None]]]:
             pictures.by_minutes(results, corpus),
         ),
         ("losses", "Margin and plain ListMLE, by step", pictures.by_step(results, "losses")),
-        ("sentences", f"τ against length, {corpus}", pictures.by_sentences(results, corpus)),
+        ("sentences", f"τ against length, {varied}", pictures.by_sentences(results, varied)),
         ("paid", f"What is paid for τ, {corpus}", pictures.by_cost(results, corpus)),
         ("time", "Time against the number of sentences", pictures.by_n(results, corpus)),
     ]
@@ -88,26 +110,31 @@ def _against_the_paper(results: Results) -> str:
     grid = results.experiment.grids["table-1"]
     rows = []
     for corpus in (name for name in CORPORA if name in grid.corpora):
-        place = results.experiment.corpora[corpus]
         for system in grid.systems:
             for facts in results.finished("table-1", system=system, corpus=corpus)[:1]:
-                tau, paper = facts["metrics"]["test"]["tau"], TABLE_1[system, corpus][0]
-                rows.append((tau - paper, TITLES[system], corpus, bool(place.stand_in), facts))
+                gap = facts["metrics"]["test"]["tau"] - TABLE_1[system, corpus][0]
+                rows.append((gap, TITLES[system], corpus, facts))
     rows.sort(key=lambda row: row[0])
     lines = [
-        f"| {title} | {corpus}{' (stand-in)' if stand_in else ''} | {gap:+.4f} "
-        f"| {facts['metrics']['epoch']} | {facts['metrics']['training_documents']:,} |"
-        for gap, title, corpus, stand_in, facts in rows
+        f"| {title} | {results.called(corpus)} | {gap:+.4f} | {_reasons(results, corpus, facts)} |"
+        for gap, title, corpus, facts in rows
     ]
-    return "\n".join(
-        [
-            "The papers' systems were trained until they no longer improved, on a GPU, those with "
-            "BERT from BERT-base. Here each has the time that stands above, smaller encoders, and "
-            "the training documents that are to be had; a system that had not seen its corpus "
-            "often enough to converge (the fewer epochs, the less) is below the paper's number.",
-            "",
-            "| system | corpus | τ, against the paper's | epoch kept | training documents |",
-            "|---|---|---|---|---|",
-            *lines,
-        ]
-    )
+    head = ["| system | corpus | τ, against the paper's | how it differs |", "|---|---|---|---|"]
+    return "\n".join([*head, *lines])
+
+
+def _reasons(results: Results, corpus: str, facts: Facts) -> str:
+    """In what a run was another than the paper's."""
+    metrics = facts["metrics"]
+    model, documents = metrics["run"]["model"], metrics["training_documents"]
+    theirs = PAPER_STATISTICS[corpus.lower()].documents["train"]
+    told = [
+        f"{metrics['cpu_minutes']:.0f} minutes, in which each document is seen "
+        f"{epochs_seen(facts):.1f} times",
+        f"{documents:,} training documents instead of {theirs:,}",
+    ]
+    if model.get("encoder"):
+        told.append(f"{Path(model['encoder']).name} instead of BERT-base")
+    if results.experiment.corpora[corpus].stand_in:
+        told.append("other documents to be tested on")
+    return "; ".join(told)

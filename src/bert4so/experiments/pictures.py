@@ -1,5 +1,6 @@
 """Figures of an experiment."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from bert4so.experiments.paper import TITLES
+from bert4so.experiments.table import Table
 from bert4so.experiments.tables import Facts, Results, ordering_seconds
 
 STYLE: dict[Any, object] = {
@@ -21,6 +23,7 @@ STYLE: dict[Any, object] = {
     "legend.frameon": False,
     "legend.fontsize": "small",
 }
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
 FEWEST = 5
 """Lengths of which there are fewer documents are not shown: their mean is mostly luck."""
 
@@ -32,6 +35,32 @@ def save(draw: Callable[[Axes], None], path: Path) -> None:
         FigureCanvasAgg(figure)
         draw(figure.subplots())
         figure.savefig(path, dpi=130, metadata={"Software": None})
+
+
+def by_table(table: Table, shown: Sequence[str]) -> Callable[[Axes], None]:
+    """The numbers of some columns of a table, row by row; the paper's are hollow."""
+
+    def draw(axes: Axes) -> None:
+        columns = [(group or column, column) for group, some in table.groups for column in some]
+        chosen = [k for k, (_, column) in enumerate(columns) if column in shown]
+        for number, k in enumerate(chosen):
+            entries = [row[k] for _, row in table.rows]
+            color, label = f"C{number}", columns[k][0]
+            _dots(axes, [entry.text for entry in entries], color=color, label=label)
+            _dots(axes, [entry.paper for entry in entries], color=color, fillstyle="none")
+        axes.set_yticks(range(len(table.rows)), [name for name, _ in table.rows])
+        axes.set(xlabel=shown[0] if len(shown) == 1 else "", ylim=(len(table.rows) - 0.5, -0.5))
+        axes.grid(axis="y", alpha=0.3)
+        _legend(axes)
+
+    return draw
+
+
+def _dots(axes: Axes, texts: Sequence[str], **how: Any) -> None:
+    """A dot a row, where it has a number."""
+    found = [(NUMBER.search(text.replace(",", "")), y) for y, text in enumerate(texts)]
+    dots = [(float(number[0]), y) for number, y in found if number]
+    axes.plot([x for x, _ in dots], [y for _, y in dots], "o", linestyle="", **how)
 
 
 def by_minutes(results: Results, corpus: str) -> Callable[[Axes], None]:
@@ -104,6 +133,12 @@ def by_n(results: Results, corpus: str) -> Callable[[Axes], None]:
         _legend(axes)
 
     return draw
+
+
+def lengths(results: Results, corpus: str) -> set[int]:
+    """The numbers of sentences of which there are enough test documents."""
+    cells = results.finished("table-1", corpus=corpus)
+    return {n for cell in cells for n in tau_by_length(cell["documents"])}
 
 
 def tau_by_length(documents: Mapping[str, Sequence[float]]) -> dict[int, float]:

@@ -32,6 +32,7 @@ class Grid(Settings):
     corpora: by their names in the paper.
     vary:    values by key, each of which is tried with each of the others'.
     join:    corpora that are learned from as well.
+    set:     what is changed in all runs of the grid; they are then called by its name.
     """
 
     systems: list[str]
@@ -39,6 +40,7 @@ class Grid(Settings):
     seeds: list[int] = Field(default_factory=lambda: [1])
     vary: dict[str, Any] = Field(default_factory=dict)
     join: list[str] = Field(default_factory=list)
+    set: dict[str, Any] = Field(default_factory=dict)
 
 
 class Experiment(Settings):
@@ -103,27 +105,33 @@ def grid_cells(experiment: Experiment, name: str) -> list[Cell]:
     grid = experiment.grids[name]
     varied = dict(leaves(grid.vary))
     return [
-        _cell(experiment, grid, system, corpus, seed, dict(zip(varied, values, strict=True)))
+        _cell(experiment, name, system, corpus, seed, dict(zip(varied, values, strict=True)))
         for seed, corpus, system in product(grid.seeds, grid.corpora, grid.systems)
         for values in product(*varied.values())
     ]
 
 
 def _cell(
-    experiment: Experiment, grid: Grid, system: str, corpus: str, seed: int, varied: dict[str, Any]
+    experiment: Experiment, name: str, system: str, corpus: str, seed: int, varied: dict[str, Any]
 ) -> Cell:
+    grid = experiment.grids[name]
     usual: Values = {
         "system": system,
         "corpus": experiment.corpora[corpus].folder,
         "scale": experiment.scale,
         "seed": seed,
     }
-    plain = merge(merge(usual, experiment.set), experiment.systems[system])
+    plain = reduce(merge, [experiment.set, experiment.systems[system], grid.set], usual)
     changes = (branch(key, value) for key, value in varied.items())
     changed = reduce(merge, changes, plain)
-    joined = [experiment.corpora[name].folder for name in grid.join if name != corpus]
+    joined = [experiment.corpora[other].folder for other in grid.join if other != corpus]
     run = _run({**changed, "join": joined}, system, corpus)
-    parts = [system, corpus.lower(), *_differences(_run(plain, system, corpus), run)]
+    parts = [
+        system,
+        corpus.lower(),
+        *([name] if grid.set else []),
+        *_differences(_run(plain, system, corpus), run),
+    ]
     return Cell("-".join([*parts, f"seed-{seed}"]), system, corpus, varied, run)
 
 

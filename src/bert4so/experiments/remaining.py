@@ -15,7 +15,7 @@ def remaining(results: Path, cells: Sequence[Cell], cell: Cell) -> str:
     done = [file for file in (file_of(results, one) for one in cells) if file.exists()]
     left = len(cells) - len(done)
     line = f"cell {cells.index(cell) + 1} of {len(cells)}: {cell.name}; {left} left"
-    if not done:
-        return line
-    minutes = left * median(json.loads(file.read_text())["wall_minutes"] for file in done)
-    return f"{line}, about {timedelta(minutes=round(minutes))} h"
+    # Before any is done, as long as it trains; of runs by epochs that is not known.
+    known = [json.loads(file.read_text())["wall_minutes"] for file in done] or [cell.run.minutes]
+    minutes = left * median(known)
+    return f"{line}, about {timedelta(minutes=round(minutes))} h" if minutes else line

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from statistics import fmean, stdev
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert4so.data.stats import PAPER as PAPER_STATISTICS
-from bert4so.experiments.paper import CORPORA, COST, TABLE_1, TABLE_2, TITLES
+from bert4so.experiments.paper import CHOSEN, CORPORA, COST, TABLE_1, TABLE_2, TITLES
 from bert4so.experiments.plan import Cell, Experiment, grid_cells
 from bert4so.experiments.table import MISSING, Entry, Table
 from bert4so.significance import t_test
@@ -27,18 +28,31 @@ class Results:
         self.found = found
         self.cells = {grid: grid_cells(experiment, grid) for grid in experiment.grids}
 
+    def planned(self, grid: str, **wanted: Any) -> list[Cell]:
+        """The cells of a grid that have these attributes."""
+        return [cell for cell in self.cells.get(grid, []) if _is(cell, wanted)]
+
     def finished(self, grid: str, **wanted: Any) -> list[Facts]:
-        """What was found in the cells of a grid that are finished and have these attributes."""
-        cells = [cell for cell in self.cells.get(grid, []) if _is(cell, wanted)]
+        """What was found in those of them that are finished."""
+        return self.of(self.planned(grid, **wanted))
+
+    def of(self, cells: Sequence[Cell]) -> list[Facts]:
+        """What was found in those of some cells that are finished."""
         return [self.found[cell.name] for cell in cells if cell.name in self.found]
+
+    def complete(self, grid: str, **wanted: Any) -> list[Facts]:
+        """What was found, where none is missing."""
+        cells = self.planned(grid, **wanted)
+        found = self.of(cells)
+        return found if len(found) == len(cells) else []
 
     def corpora(self, grid: str) -> list[str]:
         """The corpora of a grid; none, where there is no such grid."""
         return self.experiment.grids[grid].corpora if grid in self.experiment.grids else []
 
-    def missing(self, grid: str) -> int:
-        """How many cells of a grid have not been run."""
-        return sum(cell.name not in self.found for cell in self.cells[grid])
+    def called(self, corpus: str) -> str:
+        """The name of a corpus, and whether it is the paper's."""
+        return f"{corpus} (stand-in)" if self.experiment.corpora[corpus].stand_in else corpus
 
 
 def table_1(results: Results) -> Table:
@@ -68,12 +82,12 @@ def table_1(results: Results) -> Table:
     notes = [
         "In brackets the paper's own numbers. † and ‡: BERT4SO is better by the paired t-test over "
         "documents, p < 0.01 and p < 0.05; ▲: it is worse, p < 0.05.",
-        *_notes(results, "table-1"),
+        *_notes(results, results.planned("table-1")),
     ]
     return Table(
         name="systems",
         caption=f"Kendall's τ and PMR on the test documents{_how_long(results)}.",
-        groups=[(corpus, METRICS) for corpus in corpora],
+        groups=[(results.called(corpus), METRICS) for corpus in corpora],
         rows=rows,
         ruled=[first] if first else [],
         notes=notes,
@@ -83,19 +97,21 @@ def table_1(results: Results) -> Table:
 def table_2(results: Results) -> Table:
     """BERT4SO trained on one corpus, and on several joined."""
     corpora = results.experiment.grids["table-2"].corpora
-    rows = []
+    rows, shown = [], results.planned("table-2")
     for corpus in corpora:
+        shown += results.planned("table-1", system="bert4so", corpus=corpus)
         alone = results.finished("table-1", system="bert4so", corpus=corpus)
         joined = results.finished("table-2", corpus=corpus)
         numbers = [(alone, TABLE_1.get(("bert4so", corpus))), (joined, TABLE_2.get(corpus))]
-        rows.append((corpus, [_entry(c, m, paper) for c, paper in numbers for m in METRICS]))
+        entries = [_entry(c, m, paper) for c, paper in numbers for m in METRICS]
+        rows.append((results.called(corpus), entries))
     return Table(
         name="joined",
         caption=f"BERT4SO trained on each corpus, and on {', '.join(corpora)} joined"
         f"{_how_long(results)}.",
         groups=[("separate", METRICS), ("joined", METRICS)],
         rows=rows,
-        notes=["In brackets the paper's own numbers.", *_notes(results, "table-2")],
+        notes=["In brackets the paper's own numbers.", *_notes(results, shown)],
     )
 
 
@@ -107,7 +123,7 @@ def table_3(results: Results, statistics: Facts) -> Table:
         mean, most = own["pieces"]
         rows.append(
             (
-                corpus,
+                results.called(corpus),
                 [
                     Entry(f"{most:,}", paper=f"{paper.pieces[1]:,}"),
                     Entry(f"{mean:.2f}", paper=f"{paper.pieces[0]:.2f}"),
@@ -133,10 +149,11 @@ def sweep(results: Results, grid: str, key: str, caption: str) -> Table:
     for part in key.split("."):
         values = values[part]
     runs = {value: results.finished(grid, varied={key: value}) for value in values}
-    worth = {value: _worth(some) for value, some in runs.items() if some}
+    # There is nothing to choose before all are there.
+    worth = {value: _worth(runs[value]) for value in runs if results.complete(grid)}
     rows = []
     for value, some in runs.items():
-        chosen = bool(worth) and worth.get(value) == max(worth.values())
+        chosen = bool(worth) and worth[value] == max(worth.values())
         entries = [
             Entry(_spread(some, split, metric), best=chosen and split == "valid")
             for split in ("valid", "test")
@@ -147,33 +164,64 @@ def sweep(results: Results, grid: str, key: str, caption: str) -> Table:
     return Table(
         name=grid,
         caption=f"{caption}{_how_long(results)}: the mean and standard deviation over {seeds} "
-        "seeds; in bold what validation chooses, by τ + PMR.",
+        f"seeds; in bold what validation chooses, by τ + PMR. The paper chooses {CHOSEN[key]}.",
         groups=[("validation", METRICS), ("test", METRICS)],
         rows=rows,
-        notes=_notes(results, grid),
+        notes=_notes(results, results.planned(grid)),
     )
 
 
 def cost(results: Results) -> Table:
     """What B-TSort costs more than BERT4SO."""
     rows = []
-    for corpus in COST:
+    shown = [
+        cell
+        for system, corpus in product(("bert4so", "b-tsort"), COST)
+        for cell in results.planned("table-1", system=system, corpus=corpus)
+    ]
+    for corpus in (name for name in COST if name in results.experiment.corpora):
         ours = results.finished("table-1", system="bert4so", corpus=corpus)
         theirs = results.finished("table-1", system="b-tsort", corpus=corpus)
-        paper = f"{COST[corpus]}×"
+        paper, name = f"{COST[corpus]}×", results.called(corpus)
         if not ours or not theirs:
-            rows.append((corpus, [Entry("–", paper=paper), MISSING]))
+            rows.append((name, [Entry("–", paper=paper), MISSING]))
             continue
         training = epoch_seconds(theirs[0]) / epoch_seconds(ours[0])
         ordering = ordering_seconds(theirs[0]) / ordering_seconds(ours[0])
-        rows.append((corpus, [Entry(f"{training:.1f}×", paper=paper), Entry(f"{ordering:.1f}×")]))
+        rows.append((name, [Entry(f"{training:.1f}×", paper=paper), Entry(f"{ordering:.1f}×")]))
     return Table(
         name="cost",
         caption="How many times the CPU time of BERT4SO B-TSort takes, with the same encoder.",
         groups=[("", ["for an epoch of training", "to order the test documents"])],
         rows=rows,
-        notes=["In brackets the paper's own numbers.", *_notes(results, "table-1")],
+        notes=["In brackets the paper's own numbers.", *_notes(results, shown)],
     )
+
+
+def longer(results: Results) -> Table:
+    """BERT4SO trained as long as the paper trains it."""
+    corpora, rows = results.corpora("long"), []
+    for corpus in corpora:
+        short = results.finished("table-1", system="bert4so", corpus=corpus)
+        whole = results.finished("long", corpus=corpus)
+        paper = TABLE_1.get(("bert4so", corpus))
+        minutes = Entry(f"{whole[0]['metrics']['cpu_minutes']:.0f}") if whole else MISSING
+        entries = [_entry(short, m, None) for m in METRICS] + [minutes]
+        rows.append((results.called(corpus), entries + [_entry(whole, m, paper) for m in METRICS]))
+    return Table(
+        name="longer",
+        caption="BERT4SO trained for all its epochs, beside what it has when its time is short.",
+        groups=[("short", METRICS), ("whole", ["minutes", *METRICS])],
+        rows=rows,
+        notes=["In brackets the paper's own numbers.", *_notes(results, results.planned("long"))],
+    )
+
+
+def epochs_seen(facts: Facts) -> float:
+    """How often each training document was seen, on average."""
+    metrics = facts["metrics"]
+    seen = metrics["steps"] * metrics["run"]["train"]["batch"]
+    return float(seen / metrics["training_documents"])
 
 
 def epoch_seconds(facts: Facts) -> float:
@@ -248,29 +296,64 @@ def _how_long(results: Results) -> str:
     return f" after {minutes} minutes of training (CPU time by core)" if minutes else ""
 
 
-def _notes(results: Results, grid: str) -> list[str]:
+def _notes(results: Results, cells: Sequence[Cell]) -> list[str]:
     """What must be known of the cells of a table."""
-    cells = results.finished(grid)
-    corpora = list(dict.fromkeys(cell["corpus"] for cell in cells))
-    encoders = {cell["metrics"]["run"]["model"].get("encoder") for cell in cells} - {None}
-    notes = _stand_ins(results, corpora)
-    if encoders:
-        notes.append(f"Encoder: {', '.join(sorted(encoders))}; the paper's is BERT-base.")
-    sizes = {c["corpus"]: c["metrics"] for c in cells if not c["metrics"]["run"]["join"]}
-    if sizes:
-        counts = ", ".join(
-            f"{corpus} {facts['training_documents']:,} / {facts['test']['documents']:,}"
-            for corpus, facts in sizes.items()
-        )
-        notes.append(f"Documents trained on / tested on: {counts}.")
-    missing = results.missing(grid)
-    if missing:
-        notes.append(f"–: not yet run ({missing} of {missing + len(cells)} runs).")
-    sources = Counter(cell["source"] for cell in cells)
-    if len(sources) > 1:
-        told = ", ".join(f"{source} ({count})" for source, count in sources.most_common())
-        notes.append(f"These runs are of {len(sources)} versions of the source: {told}.")
-    return notes
+    found = results.of(cells)
+    made = [
+        *_stand_ins(results, list(dict.fromkeys(cell.corpus for cell in cells))),
+        *_means(found),
+        *_samples(results, found),
+    ]
+    if len(found) < len(cells):
+        made.append(f"–: not yet run ({len(cells) - len(found)} of {len(cells)} runs).")
+    for what, kinds in (
+        ("versions of the source", Counter(cell["source"] for cell in found)),
+        ("machines", Counter(cell["metrics"]["machine"]["processor"] for cell in found)),
+    ):
+        if len(kinds) > 1:
+            told = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
+            made.append(f"These runs are of {len(kinds)} {what}: {told}.")
+    return made
+
+
+def _means(found: Sequence[Facts]) -> list[str]:
+    """What the systems were made with."""
+    models = [cell["metrics"]["run"]["model"] for cell in found]
+    encoders = {model["encoder"] for model in models if model.get("encoder")}
+    vectors = {
+        f"{given['file']} ({given['words']:,} words)"
+        for given in (cell["vectors"] for cell in found)
+        if given
+    }
+    taggers = {cell["tagger"] for cell in found if cell["tagger"]}
+    counted = {model["aggregation"] for model in models if model.get("aggregation")}
+    told = [
+        ("Encoder: {}; the paper's is BERT-base.", encoders),
+        ("Word vectors: {}.", vectors),
+        ("SE-Graph's nouns by {}.", taggers),
+        ("B-TSort's pairs are put together by {}; in the paper by topological sorting.", counted),
+    ]
+    return [text.format(", ".join(sorted(given))) for text, given in told if given]
+
+
+def _samples(results: Results, found: Sequence[Facts]) -> list[str]:
+    """How many documents there were."""
+    sizes = {(c["corpus"], bool(c["metrics"]["run"]["join"])): c["metrics"] for c in found}
+    if not sizes:
+        return []
+    counts = ", ".join(
+        f"{corpus}{' joined' if joined else ''} {facts['training_documents']:,} / "
+        f"{facts['valid']['documents']:,} / {facts['test']['documents']:,}"
+        for (corpus, joined), facts in sizes.items()
+    )
+    most = {k: results.experiment.set.get(f"{k}_documents", 0) for k in ("valid", "test")}
+    drawn = (
+        f" At most {most['valid']:,} are chosen by and {most['test']:,} tested on, drawn by their "
+        "ids."
+        if all(most.values())
+        else ""
+    )
+    return [f"Documents trained on / chosen by / tested on: {counts}.{drawn}"]
 
 
 def _stand_ins(results: Results, corpora: Sequence[str]) -> list[str]:

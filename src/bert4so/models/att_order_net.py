@@ -46,6 +46,8 @@ TRAINING = Training(
 DESK: Values = {
     # A CPU takes four times as long for twice the width.
     "model": {"width": 512, "inner": 1024},
+    # By which the rate falls, where a run has so much time.
+    "train": {"epochs": 20},
 }
 
 

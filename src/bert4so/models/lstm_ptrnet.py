@@ -26,8 +26,8 @@ class Config(WordSettings):
 
 
 DESK: Values = {
-    # More steps in the same time: Adagrad's are small.
-    "train": {"batch": 16},
+    # More steps in the same time: Adagrad's are small. By the epochs the rate falls in that time.
+    "train": {"batch": 16, "epochs": 20},
 }
 
 
