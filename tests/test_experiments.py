@@ -192,7 +192,13 @@ def facts(system, corpus, taus, join=(), source="s", minutes=10.0, **metrics):
         "metrics": {
             "test": measured,
             "valid": measured,
-            "run": {"model": {"encoder": "e"}, "join": list(join), "train": {"batch": 4}},
+            "run": {
+                "model": {"encoder": "e"},
+                "join": list(join),
+                "train": {"batch": 4},
+                "valid_documents": 300,
+                "test_documents": 1000,
+            },
             "training_documents": 40,
             "steps": 20,
             "cpu_minutes": minutes,

@@ -47,8 +47,9 @@ def write_page(folder: Path, out: Path) -> None:
         (beside / f"{table.name}.tex").write_text(table.latex(), encoding="utf-8")
         pictures.save(pictures.by_table(table, shown), beside / f"{table.name}.png")
         figure = f"![{title}: {', '.join(shown)}]({beside.name}/{table.name}.png)"
-        told = f"{', '.join(shown)}; hollow: the paper's."
-        parts += [f"## {title}", table.markdown(), figure, told]
+        parts += [f"## {title}", table.markdown(), figure]
+        if any(entry.paper for _, row in table.rows for entry in row):
+            parts.append("In the figure the paper's own are hollow.")
     for name, title, draw in _figures(results):
         pictures.save(draw, beside / f"{name}.png")
         parts += [f"## {title}", f"![{title}]({beside.name}/{name}.png)"]
@@ -116,25 +117,26 @@ def _against_the_paper(results: Results) -> str:
                 rows.append((gap, TITLES[system], corpus, facts))
     rows.sort(key=lambda row: row[0])
     lines = [
-        f"| {title} | {results.called(corpus)} | {gap:+.4f} | {_reasons(results, corpus, facts)} |"
+        f"| {title} | {results.called(corpus)} | {gap:+.4f} | {_differences(corpus, facts)} |"
         for gap, title, corpus, facts in rows
     ]
-    head = ["| system | corpus | τ, against the paper's | how it differs |", "|---|---|---|---|"]
-    return "\n".join([*head, *lines])
+    return "\n".join(
+        [
+            "In what a run differs from the paper's: how often it saw each document, how many it "
+            "had to learn from (in brackets the paper's), and from which encoder it began. The "
+            "fewer, and the smaller, the further below.",
+            "",
+            "| system | corpus | τ, against the paper's | times seen | documents | encoder |",
+            "|---|---|---|---|---|---|",
+            *lines,
+        ]
+    )
 
 
-def _reasons(results: Results, corpus: str, facts: Facts) -> str:
+def _differences(corpus: str, facts: Facts) -> str:
     """In what a run was another than the paper's."""
     metrics = facts["metrics"]
-    model, documents = metrics["run"]["model"], metrics["training_documents"]
     theirs = PAPER_STATISTICS[corpus.lower()].documents["train"]
-    told = [
-        f"{metrics['cpu_minutes']:.0f} minutes, in which each document is seen "
-        f"{epochs_seen(facts):.1f} times",
-        f"{documents:,} training documents instead of {theirs:,}",
-    ]
-    if model.get("encoder"):
-        told.append(f"{Path(model['encoder']).name} instead of BERT-base")
-    if results.experiment.corpora[corpus].stand_in:
-        told.append("other documents to be tested on")
-    return "; ".join(told)
+    encoder = Path(metrics["run"]["model"].get("encoder", "")).name
+    seen = f"{epochs_seen(facts):.1f}"
+    return f"{seen} | {metrics['training_documents']:,} ({theirs:,}) | {encoder}"

@@ -107,8 +107,8 @@ def table_2(results: Results) -> Table:
         rows.append((results.called(corpus), entries))
     return Table(
         name="joined",
-        caption=f"BERT4SO trained on each corpus, and on {', '.join(corpora)} joined"
-        f"{_how_long(results)}.",
+        caption=f"BERT4SO trained on each corpus, and on {', '.join(corpora)} "
+        f"joined,{_how_long(results)}.",
         groups=[("separate", METRICS), ("joined", METRICS)],
         rows=rows,
         notes=["In brackets the paper's own numbers.", *_notes(results, shown)],
@@ -302,7 +302,7 @@ def _notes(results: Results, cells: Sequence[Cell]) -> list[str]:
     made = [
         *_stand_ins(results, list(dict.fromkeys(cell.corpus for cell in cells))),
         *_means(found),
-        *_samples(results, found),
+        *_samples(found),
     ]
     if len(found) < len(cells):
         made.append(f"–: not yet run ({len(cells) - len(found)} of {len(cells)} runs).")
@@ -336,7 +336,7 @@ def _means(found: Sequence[Facts]) -> list[str]:
     return [text.format(", ".join(sorted(given))) for text, given in told if given]
 
 
-def _samples(results: Results, found: Sequence[Facts]) -> list[str]:
+def _samples(found: Sequence[Facts]) -> list[str]:
     """How many documents there were."""
     sizes = {(c["corpus"], bool(c["metrics"]["run"]["join"])): c["metrics"] for c in found}
     if not sizes:
@@ -346,13 +346,8 @@ def _samples(results: Results, found: Sequence[Facts]) -> list[str]:
         f"{facts['valid']['documents']:,} / {facts['test']['documents']:,}"
         for (corpus, joined), facts in sizes.items()
     )
-    most = {k: results.experiment.set.get(f"{k}_documents", 0) for k in ("valid", "test")}
-    drawn = (
-        f" At most {most['valid']:,} are chosen by and {most['test']:,} tested on, drawn by their "
-        "ids."
-        if all(most.values())
-        else ""
-    )
+    limits = {(c["metrics"]["run"][f"{s}_documents"]) for c in found for s in ("valid", "test")}
+    drawn = " Where there are more, these were drawn by their ids." if any(limits) else ""
     return [f"Documents trained on / chosen by / tested on: {counts}.{drawn}"]
 
 
