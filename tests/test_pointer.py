@@ -3,7 +3,6 @@
 import itertools
 import math
 import time
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import torch
 
 from bert4so.batch import Batch
 from bert4so.beam import CELLS, Prefix, decisions, search
-from bert4so.decoders.contrastive import ContrastivePointer
+from bert4so.decoders.foreign import ForeignSentences
 from bert4so.decoders.pointer import (
     PointerDecoder,
     Pointing,
@@ -58,9 +57,9 @@ def one_of(states, d, n):
     return States(states.raw[d : d + 1, :n], states.sentences[d : d + 1, :n], start)
 
 
-def pointer(kind=PointerDecoder, keys=(raw, WIDTH), reduction=sum_over_places, beam=64):
+def pointer(keys=(raw, WIDTH), reduction=sum_over_places, beam=64, others=None):
     torch.manual_seed(1)
-    made = kind(WIDTH, HIDDEN, keys, 4, 0.0, reduction, beam).eval()
+    made = PointerDecoder(WIDTH, HIDDEN, keys, 4, 0.0, reduction, beam, others).eval()
     with torch.no_grad():
         for weight in made.parameters():
             weight.normal_()
@@ -105,7 +104,7 @@ def test_the_loss_is_that_of_each_place_in_turn(keys):
 
 def test_foreign_sentences_stand_among_those_to_choose_from():
     lengths, orders = [3, 2], [[2, 0, 1], [1, 0]]
-    decoder, states = pointer(partial(ContrastivePointer, negatives="all")), states_of(lengths)
+    decoder, states = pointer(others=ForeignSentences("all")), states_of(lengths)
     total = 0.0
     for d, n in enumerate(lengths):
         own = one_of(states, d, n)
@@ -131,8 +130,8 @@ def test_as_many_foreign_sentences_are_drawn_as_are_wanted():
     batch, states = batch_of(lengths, orders), states_of(lengths)
     losses = {}
     for negatives in (0, 2, 5, "all"):
-        decoder = pointer(partial(ContrastivePointer, negatives=negatives))
-        losses[negatives] = {round(decoder.loss(states, batch).item(), 4) for _ in range(30)}
+        decoder = pointer(others=ForeignSentences(negatives))
+        losses[negatives] = {round(decoder.loss(states, batch).item(), 4) for _ in range(200)}
     assert losses[0] == {round(pointer().loss(states, batch).item(), 4)}
     assert losses[5] == losses["all"]
     # Two of five: both of one document, or one of each; the loss is that of which they are.

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from bert4so.attention import Fusion, ReluAttention
 from bert4so.batch import Batch
 from bert4so.beam import Prefix, State, decisions, search
-from bert4so.decoders.pointer import in_order, still_allowed, sum_over_places
+from bert4so.decoders.pointer import in_order, losses_by_place, sum_over_places
 from bert4so.document import Decision
 from bert4so.model import Decoder, States
 
@@ -74,11 +74,8 @@ class AttentionPointer(Decoder):
 
     def loss(self, states: States, batch: Batch) -> Tensor:
         assert batch.order is not None, "a batch to learn from has orders"
-        allowed = still_allowed(batch.order, batch.mask)
         scores = self.scores_in_order(states, batch.order, batch.mask)
-        logs = scores.masked_fill(~allowed, -torch.inf).log_softmax(2)
-        right = logs.gather(2, batch.order[..., None]).squeeze(-1)
-        return sum_over_places(-right.masked_fill(~batch.mask, 0), batch.mask)
+        return sum_over_places(losses_by_place(scores, batch), batch.mask)
 
     def scores_in_order(self, states: States, order: Tensor, mask: Tensor) -> Tensor:
         """(batch, t, n) at each place, the true order having been read up to it."""

@@ -9,7 +9,13 @@ from torch.nn.functional import linear, pad
 from bert4so.batch import Batch
 from bert4so.beam import Prefix, State, decisions, search, take
 from bert4so.decoders.pairs import PAIRS, Logits, PairModules, pair_loss, pairs_of
-from bert4so.decoders.pointer import PointerDecoder, in_order, still_allowed, sum_over_places
+from bert4so.decoders.pointer import (
+    PointerDecoder,
+    in_order,
+    losses_by_place,
+    still_allowed,
+    sum_over_places,
+)
 from bert4so.document import Decision
 from bert4so.model import Decoder, States
 
@@ -101,9 +107,7 @@ class PairwisePointer(Decoder):
         decoded, _ = self.lstm(read, (hidden[None].contiguous(), cell[None].contiguous()))
         allowed = still_allowed(batch.order, batch.mask)
         scores = self._point(decoded, keys_in_order(pairs, batch.order, allowed))
-        logs = scores.masked_fill(~allowed, -torch.inf).log_softmax(2)
-        right = logs.gather(2, batch.order[..., None]).squeeze(-1)
-        own = sum_over_places(-right.masked_fill(~batch.mask, 0), batch.mask)
+        own = sum_over_places(losses_by_place(scores, batch), batch.mask)
         return own + self.weight * pair_loss(logits, batch, drawn=self.training)
 
     def pair_keys(self, vectors: Tensor, mask: Tensor) -> tuple[PairKeys, Logits]:

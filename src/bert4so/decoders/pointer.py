@@ -17,6 +17,12 @@ Reduction = Callable[[Tensor, Tensor], Tensor]
 """The loss of a batch out of that of each place, (batch, n), and the mask."""
 
 
+Others = Callable[["Pointing", Tensor, Tensor, Batch], Tensor]
+"""(batch, t, k) scores of what else there is to choose from in training, and is never right: out of
+what points, what the LSTM says at each place, the keys, and the batch.
+"""
+
+
 def raw(states: States) -> Tensor:
     """Each sentence by itself."""
     return states.raw
@@ -72,6 +78,7 @@ class PointerDecoder(Decoder):
     dropout:   of what it reads.
     reduction: how the places of a document weigh in the loss.
     beam:      hypotheses in the search.
+    others:    what else there is to choose from in training.
     """
 
     def __init__(
@@ -83,6 +90,7 @@ class PointerDecoder(Decoder):
         dropout: float,
         reduction: Reduction,
         beam: int,
+        others: Others | None = None,
     ) -> None:
         super().__init__()
         self.first = nn.Parameter(torch.zeros(width))
@@ -92,15 +100,15 @@ class PointerDecoder(Decoder):
         self.pointing = Pointing(hidden, keys_width, scoring)
         self.reduction = reduction
         self.beam = beam
+        self.others = others
 
     def loss(self, states: States, batch: Batch) -> Tensor:
         assert batch.order is not None, "a batch to learn from has orders"
         keys = self.pointing.keys(self.keys_of(states))
-        scores = self.pointing(self.outputs_in_order(states, batch.order), keys)
-        allowed = still_allowed(batch.order, batch.mask)
-        logs = scores.masked_fill(~allowed, -torch.inf).log_softmax(2)
-        right = logs.gather(2, batch.order[..., None]).squeeze(-1)
-        return self.reduction(-right.masked_fill(~batch.mask, 0), batch.mask)
+        outputs = self.outputs_in_order(states, batch.order)
+        others = self.others(self.pointing, outputs, keys, batch) if self.others else None
+        losses = losses_by_place(self.pointing(outputs, keys), batch, others)
+        return self.reduction(losses, batch.mask)
 
     def outputs_in_order(self, states: States, order: Tensor) -> Tensor:
         """(batch, t, hidden) what the LSTM says at each place, having read the true order to it."""
@@ -134,6 +142,20 @@ class PointerDecoder(Decoder):
 
         start = tuple(part[:, None] for part in states.start)
         return decisions(search(step, start, batch.mask, self.beam), batch.mask)
+
+
+def losses_by_place(scores: Tensor, batch: Batch, others: Tensor | None = None) -> Tensor:
+    """(batch, t) minus the logarithm of the probability of what is right at each place.
+
+    scores: (batch, t, n) of the sentences, of which those that are left can be chosen.
+    others: (batch, t, k) of what can be chosen as well, and never is right.
+    """
+    assert batch.order is not None, "a batch to learn from has orders"
+    allowed = still_allowed(batch.order, batch.mask)
+    chosen_from = [scores.masked_fill(~allowed, -torch.inf), *([] if others is None else [others])]
+    logs = torch.cat(chosen_from, dim=2).log_softmax(2)
+    right = logs.gather(2, batch.order[..., None]).squeeze(-1)
+    return -right.masked_fill(~batch.mask, 0)
 
 
 def in_order(vectors: Tensor, order: Tensor) -> Tensor:

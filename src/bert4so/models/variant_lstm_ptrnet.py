@@ -11,8 +11,8 @@ from typing import Literal
 from pydantic import Field, NonNegativeInt
 
 from bert4so.config import LearningRates, Optimizer, Training, Values
-from bert4so.decoders.contrastive import ContrastivePointer
-from bert4so.decoders.pointer import raw, sum_over_places
+from bert4so.decoders.foreign import ForeignSentences
+from bert4so.decoders.pointer import PointerDecoder, raw, sum_over_places
 from bert4so.document_encoders.reading import ReadingDocument
 from bert4so.inputs.words import WordsBatch, WordSettings, WordsInput
 from bert4so.model import OrderingModel
@@ -72,7 +72,7 @@ def build(config: Config, input: WordsInput) -> OrderingModel[WordsBatch]:
         document_encoder=ReadingDocument(
             encoder.width, config.hidden, config.scoring, config.cycles
         ),
-        decoder=ContrastivePointer(
+        decoder=PointerDecoder(
             width=encoder.width,
             hidden=config.hidden,
             keys=(raw, encoder.width),
@@ -80,6 +80,6 @@ def build(config: Config, input: WordsInput) -> OrderingModel[WordsBatch]:
             dropout=config.dropout,
             reduction=sum_over_places,
             beam=config.beam,
-            negatives=config.negatives,
+            others=ForeignSentences(config.negatives),
         ),
     )
