@@ -41,6 +41,9 @@ def test_a_folder_needs_nothing_from_outside(run, documents, puzzles, tmp_path):
 def test_training_starts_from_the_pretrained_weights(run, model, encoder):
     if "encoder" not in type(run.model).model_fields:
         pytest.skip("it has no encoder")
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.zero_()
     MODELS[run.system].initialize(model, run.model)
     own = model.state_dict()
     for name, pretrained in load_file(encoder / "model.safetensors").items():

@@ -79,6 +79,28 @@ def test_the_rate_follows_the_time_that_is_spent():
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("system", MODELS)
+def test_every_system_can_be_given_another_optimizer(system, name, encoder, documents, tmp_path):
+    run = tiny_run(system, encoder, tmp_path, train={"optimizer": {"name": name}})
+    built = MODELS[system].build(run.model, MODELS[system].make_input(run.model, documents))
+    assert type(make_optimizer(built, run.train)).__name__.lower() == name
+
+
+def test_embeddings_are_not_decayed(encoder, documents, tmp_path):
+    run = tiny_run("att-order-net", encoder, tmp_path)
+    built = MODELS["att-order-net"].build(
+        run.model, MODELS["att-order-net"].make_input(run.model, documents)
+    )
+    decays = {
+        id(weight): group["weight_decay"]
+        for group in parameter_groups(built, run.train)
+        for weight in group["params"]
+    }
+    assert decays[id(built.sentence_encoder.vectors.weight)] == 0
+    assert max(decays.values()) == 1e-5
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_each_optimizer_has_the_numbers_it_is_given(encoder, tmp_path, name):
     own = {"adadelta": {"rho": 0.95}, "adam": {"beta2": 0.98}, "adagrad": {"accumulator": 0.1}}
     numbers = own.get(name, {})
@@ -128,4 +150,5 @@ def test_each_part_has_its_rate_and_vectors_are_not_decayed(encoder, tmp_path):
         for weight in group["params"]:
             (name,) = [name for name, own in model.named_parameters() if own is weight]
             assert group["lr"] == rates[name.split(".")[0]]
-            assert (group["weight_decay"] > 0) == (weight.ndim > 1)
+            decayed = weight.ndim > 1 and "embeddings" not in name
+            assert (group["weight_decay"] > 0) == decayed

@@ -6,7 +6,11 @@ import random
 import pytest
 import torch
 
+from bert4so.decoders.scores import ScoreDecoder
 from bert4so.losses import TANGENT, list_mle, margin_list_mle
+from bert4so.model import States
+from bert4so.models import MODELS
+from conftest import tiny_run
 
 
 def list_mle_by_hand(scores: list[float], order: list[int]) -> float:
@@ -55,6 +59,40 @@ LOSSES = {
         for gamma in GAMMAS
     },
 }
+
+
+SETTINGS = [
+    ("list-mle", 1.0, "list_mle"),
+    *(("margin-list-mle", gamma, f"margin_list_mle-{gamma}") for gamma in GAMMAS),
+]
+
+
+@pytest.mark.parametrize("loss, gamma, formula", SETTINGS)
+def test_bert4so_learns_by_the_loss_it_is_told(loss, gamma, formula, encoder, puzzles, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path, model={"loss": loss, "gamma": gamma})
+    system = MODELS["bert4so"]
+    model = system.build(run.model, system.make_input(run.model, [])).eval()
+    by_hand = [
+        LOSSES[formula][1](ordering.scores, puzzle.order)
+        for puzzle, ordering in zip(puzzles, model.order(puzzles), strict=True)
+    ]
+    expected = sum(by_hand) / len(by_hand)
+    assert model(model.input(puzzles)).item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_score_is_two_layers_by_hand():
+    torch.manual_seed(0)
+    decoder = ScoreDecoder(width=3, hidden=4, loss=list_mle)
+    vectors = torch.randn(1, 2, 3)
+    (first, _, last), found = decoder.score, decoder.scores(States(vectors, vectors, None))
+    for k in range(2):
+        score = last.bias[0].item()
+        for h in range(4):
+            inner = first.bias[h].item()
+            for i in range(3):
+                inner += first.weight[h, i].item() * vectors[0, k, i].item()
+            score += last.weight[0, h].item() * max(inner, 0)
+        assert found[0, k].item() == pytest.approx(score, abs=1e-5)
 
 
 @pytest.fixture(params=LOSSES)

@@ -1,11 +1,16 @@
 import json
+import shutil
+import time
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
-from safetensors.torch import load_file
+import torch
+from safetensors.torch import load_file, save_file
 
 from bert4so.checkpoint import load_model
 from bert4so.data.bad import Skipping
+from bert4so.data.shuffle import shuffle
 from bert4so.document import Document
 from bert4so.errors import UserError
 from bert4so.evaluate import measure, solve
@@ -30,11 +35,54 @@ def test_a_run_leaves_a_model_that_orders_and_all_that_is_known_of_it(run, split
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_run_can_be_repeated_to_the_bit(run, splits, tmp_path):
-    for name in ("one", "two"):
-        train(run, splits, tmp_path / name, COMMAND)
-    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
-    assert all((one[name] == two[name]).all() for name in one)
+def test_a_run_that_was_stopped_ends_with_the_weights_of_one_that_was_not(run, splits, tmp_path):
+    train(run, splits, tmp_path / "whole", COMMAND)
+    trainer = Trainer(run, splits, tmp_path / "stopped")
+    trainer.begin(None)
+    steps = trainer.learn(1)
+    for _ in range(3):
+        next(steps)
+    trainer.snapshot()
+    train(run, splits, tmp_path / "stopped", COMMAND, resume=True)
+    files = [tmp_path / name / "model.safetensors" for name in ("whole", "stopped")]
+    whole, stopped = map(load_file, files)
+    assert all((whole[name] == stopped[name]).all() for name in whole)
+
+
+@pytest.mark.parametrize("run", ["rank-tx-net", "b-tsort", "bert4so"], indirect=True)
+def test_a_run_starts_from_the_pretrained_weights(run, splits, encoder, tmp_path):
+    pretrained = load_file(encoder / "model.safetensors")
+    name = "encoder.layer.1.output.dense.weight"
+    assert pretrained[name].std() > 0
+    save_file({**pretrained, name: torch.full_like(pretrained[name], 0.25)}, tmp_path / "w")
+    changed = shutil.copytree(encoder, tmp_path / "changed")
+    shutil.move(tmp_path / "w", changed / "model.safetensors")
+    model = run.model.model_copy(update={"encoder": str(changed)})
+    trainer = Trainer(run.model_copy(update={"model": model}), splits, tmp_path / "run")
+    (own,) = (weight for path, weight in trainer.model.named_parameters() if path.endswith(name))
+    assert (own == 0.25).all()
+
+
+def test_patience_ends_a_run(encoder, splits, tmp_path):
+    rates = dict.fromkeys(("sentence_encoder", "document_encoder", "decoder"), 1e-9)
+    training = {"patience": 2, "epochs": 9, "learning_rate": rates}  # no epoch is better
+    run = tiny_run("bert4so", encoder, tmp_path, train=training)
+    train(run, splits, tmp_path / "run", COMMAND)
+    assert len([event for event in events(tmp_path / "run") if "metrics" in event]) == 3
+
+
+def test_gradients_are_clipped(encoder, splits, documents, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path, train={"clip": 0.01})
+    learner = Trainer(run, splits, tmp_path / "run").learner
+    norms = []
+    learner.optimizer.optimizer.register_step_pre_hook(
+        lambda optimizer, *_: norms.append(
+            sum(float(w.grad.norm()) ** 2 for g in optimizer.param_groups for w in g["params"])
+            ** 0.5
+        )
+    )
+    learner.step([shuffle(document, 0) for document in documents])
+    assert norms == [pytest.approx(0.01, rel=1e-3)]
 
 
 def test_every_epoch_shuffles_every_document_afresh(run, splits, documents, tmp_path):
@@ -90,6 +138,34 @@ def test_a_run_by_the_clock_has_no_patience(encoder, splits, tmp_path):
     run = tiny_run("bert4so", encoder, tmp_path, minutes=0.02, train=training)
     train(run, splits, tmp_path / "run", COMMAND)
     assert events(tmp_path / "run")[-2]["spent"] >= 1.2
+
+
+def test_validation_takes_nothing_of_the_time(encoder, splits, tmp_path, monkeypatch):
+    validate = Trainer.validate
+
+    def slowly(trainer):
+        end = time.process_time() + 1
+        while time.process_time() < end:
+            pass
+        return validate(trainer)
+
+    monkeypatch.setattr(Trainer, "validate", slowly)
+    run = tiny_run("bert4so", encoder, tmp_path, validations=4, train={"epochs": 4})
+    train(run, splits, tmp_path / "run", COMMAND)
+    steps = [event for event in events(tmp_path / "run") if "loss" in event]
+    gaps = [b["spent"] - a["spent"] for a, b in pairwise(steps)]
+    assert max(gaps) < 1
+    assert max(b["seconds"] - a["seconds"] for a, b in pairwise(steps)) < 1
+
+
+@pytest.mark.parametrize(
+    "split, message", [("train", "no document to learn from"), ("valid", "nothing to choose by")]
+)
+def test_what_nothing_can_be_learned_from_is_refused(encoder, splits, tmp_path, split, message):
+    alone = [d for d in splits.train if len(d.sentences) == 1] if split == "valid" else []
+    run = tiny_run("bert4so", encoder, tmp_path)
+    with pytest.raises(UserError, match=message):
+        Trainer(run, replace(splits, **{split: alone}), tmp_path / "run")
 
 
 LONG = Document("much-too-long", tuple(f"{'bread ' * 40}{i}" for i in range(20)))

@@ -51,10 +51,12 @@ def test_a_batch_of_words():
 
 def test_vectors_are_read_in_gloves_form(tmp_path):
     path = tmp_path / "glove.txt.gz"
-    path.write_bytes(gzip.compress(b"the 0.1 0.2\ncat -1 2e-1\n"))
-    assert read_vectors(path, Vocabulary(["dog", "cat"]), 2) == {3: [-1, 0.2]}
-    with pytest.raises(UserError, match=r"glove\.txt\.gz:2: a vector of 2: wanted 3 numbers"):
-        read_vectors(path, Vocabulary(["cat"]), 3)
+    path.write_bytes(gzip.compress(b"the 0.1 0.2\nat a@b.c 3 4\ncat -1 2e-1\n"))
+    assert read_vectors(path, Vocabulary(["dog", "cat", "at"]), 2) == {3: [-1, 0.2]}
+    for width in (1, 3):
+        wanted = rf"glove\.txt\.gz:1: a vector of 2: wanted {width} numbers"
+        with pytest.raises(UserError, match=wanted):
+            read_vectors(path, Vocabulary(["cat"]), width)
     with pytest.raises(UserError, match="none of the corpus's words in it"):
         read_vectors(path, Vocabulary(["dog"]), 2)
 

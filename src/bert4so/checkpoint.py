@@ -5,6 +5,7 @@ model.safetensors   the weights
 input/              tokenizer or vocabulary, and the encoder's configuration
 """
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,16 @@ FORMAT = "1"
 
 
 def save_model(folder: Path, run: Run, model: OrderingModel[Any]) -> None:
-    """Write a model; the weights last, so that where they are, all is."""
-    (folder / "input").mkdir(parents=True, exist_ok=True)
-    model.input.save(folder / "input")
+    """Write a model; the weights last, so that where they are, all is.
+
+    Its input, which does not change, is written once.
+    """
+    if not (folder / "input").exists():
+        partial = folder / "input.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        model.input.save(partial)
+        partial.rename(folder / "input")
     write_whole(folder / "run.toml", dump_toml(run).encode())
     tensors = {name: tensor.contiguous().cpu() for name, tensor in model.state_dict().items()}
     write_whole(folder / "model.safetensors", save(tensors, {"bert4so": FORMAT}))

@@ -81,8 +81,8 @@ class Run(Settings):
     hold_out: corpora that are not: what stands in the validation and test sets of these, as in
              those of the joined, is left out of training.
     minutes: train for so long, however many epochs that is, and without patience (CPU time by
-             thread, without validation); the learning rate falls in that time as it would over
-             `train.epochs`. 0: for the epochs.
+             thread, on a GPU time by the clock; without validation); the learning rate falls in
+             that time as it would over `train.epochs`. 0: for the epochs.
     validations: validate so often, after equal shares of the run; 0: after every epoch.
     valid_documents, test_documents: at most so many are chosen by and tested on, the same for
              every run; 0: all.

@@ -8,12 +8,13 @@ documents, and step once a process. Here every process is given the whole batch 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import Adadelta, Adagrad, Adam, AdamW, Optimizer
 
 from bert4so.config import Training
@@ -89,7 +90,11 @@ class Learner:
         for weight, kept in memory["state"].items():
             tensors |= {f"optimizer.{weight}.{name}": tensor for name, tensor in kept.items()}
         states = gather_object([random_state(self.accelerator.device)])
-        tensors |= {f"random.{process}": state for process, state in enumerate(states)}
+        tensors |= {
+            f"random.{process}.{k}": state
+            for process, own in enumerate(states)
+            for k, state in enumerate(own)
+        }
         # A copy of each: safetensors refuses tensors that share memory.
         tensors = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
         return tensors, {
@@ -118,8 +123,8 @@ class Learner:
             own | known for own, known in zip(memory["param_groups"], facts["groups"], strict=True)
         ]
         self.optimizer.load_state_dict({"state": kept, "param_groups": groups})
-        own_state = tensors[f"random.{self.accelerator.process_index}"]
-        set_random_state(self.accelerator.device, own_state)
+        own_states = _under(f"random.{self.accelerator.process_index}", tensors)
+        set_random_state(self.accelerator.device, [own_states[k] for k in sorted(own_states)])
 
     @property
     def _parts(self) -> int:
@@ -138,17 +143,17 @@ class Learner:
         return [(share or [puzzles[0]], len(share) * self._parts / len(puzzles)) for share in own]
 
 
-def random_state(device: torch.device) -> Tensor:
-    """The state of the generator that drops out on this device."""
-    return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
+def random_state(device: torch.device) -> list[Tensor]:
+    """The states of the generators: the CPU's, and that of the device where it is another."""
+    own = [] if device.type == "cpu" else [torch.get_device_module(device).get_rng_state(device)]
+    return [torch.get_rng_state(), *own]
 
 
-def set_random_state(device: torch.device, state: Tensor) -> None:
-    """Go on with random numbers from a state."""
-    if device.type == "cuda":
-        torch.cuda.set_rng_state(state, device)
-    else:
-        torch.set_rng_state(state)
+def set_random_state(device: torch.device, states: Sequence[Tensor]) -> None:
+    """Go on with random numbers from such states."""
+    torch.set_rng_state(states[0])
+    for state in states[1:]:
+        torch.get_device_module(device).set_rng_state(state, device)
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -168,18 +173,25 @@ def make_optimizer(model: OrderingModel[Any], training: Training) -> Optimizer:
     if chosen.beta2 is not None:
         numbers["betas"] = (0.9, chosen.beta2)
     given = {name: number for name, number in numbers.items() if number is not None}
-    return OPTIMIZERS[chosen.name](parameter_groups(model, training), **given)
+    make = OPTIMIZERS[chosen.name]
+    # A system's own numbers are for its own optimizer; another may have no use for them.
+    usable = {name: given[name] for name in given if name in signature(make).parameters}
+    return make(parameter_groups(model, training), **usable)
 
 
 def parameter_groups(model: OrderingModel[Any], training: Training) -> list[dict[str, Any]]:
-    """Each part at its own rate; vectors (biases, normalization) are not decayed."""
+    """Each part at its own rate.
+
+    Vectors (biases, normalization) are not decayed, nor embeddings: those of words that are not
+    in a batch would shrink with every step.
+    """
+    words = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
     groups = []
     for part, rate in training.learning_rate.model_dump().items():
         weights = [w for w in model.get_submodule(part).parameters() if w.requires_grad]
-        for decay, chosen in (
-            (training.optimizer.weight_decay, [weight for weight in weights if weight.ndim > 1]),
-            (0.0, [weight for weight in weights if weight.ndim <= 1]),
-        ):
+        matrices = [w for w in weights if w.ndim > 1 and id(w) not in words]
+        kept = [w for w in weights if w.ndim <= 1 or id(w) in words]
+        for decay, chosen in ((training.optimizer.weight_decay, matrices), (0.0, kept)):
             if chosen:
                 own = {"params": chosen, "lr": rate, "highest": rate, "weight_decay": decay}
                 groups.append(own)

@@ -6,10 +6,11 @@ cleared when the run is finished.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
@@ -20,7 +21,9 @@ from bert4so.history import History, Step, Validation
 from bert4so.metrics import Metrics
 
 KEPT = 2
-FORMAT = "1"
+FORMAT = "2"
+STEPS = "history.steps"
+"""The steps, a row each, as a tensor: a header may not be as long as there are steps."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,13 @@ def write_snapshot(folder: Path, snapshot: Snapshot) -> None:
     """Write a snapshot, then clear all but the newest."""
     shelf = folder / "snapshots"
     shelf.mkdir(exist_ok=True)
-    facts = {"run": snapshot.run, "history": asdict(snapshot.history), "learner": snapshot.learner}
+    history = snapshot.history
+    validations = [asdict(validation) for validation in history.validations]
+    facts = {"run": snapshot.run, "validations": validations, "learner": snapshot.learner}
     header = {"bert4so": FORMAT, "facts": json.dumps(facts)}
+    steps = torch.tensor([astuple(step) for step in history.steps], dtype=torch.float64)
     name = f"{len(snapshot.history.steps):08d}.safetensors"
-    write_whole(shelf / name, save(snapshot.tensors, header))
+    write_whole(shelf / name, save({**snapshot.tensors, STEPS: steps}, header))
     for old in sorted(shelf.glob("*.safetensors"))[:-KEPT]:
         old.unlink()
 
@@ -65,7 +71,8 @@ def newest_snapshot(folder: Path) -> Snapshot | None:
     except SafetensorError as error:
         raise UserError(f"{paths[-1]}: not a whole snapshot: {error}; remove it to go on") from None
     facts = json.loads(header["facts"])
-    return Snapshot(facts["run"], _history(facts["history"]), facts["learner"], tensors)
+    history = _history(tensors.pop(STEPS), facts["validations"])
+    return Snapshot(facts["run"], history, facts["learner"], tensors)
 
 
 def clear_snapshots(folder: Path) -> None:
@@ -77,11 +84,15 @@ def clear_snapshots(folder: Path) -> None:
         shelf.rmdir()
 
 
-def _history(values: dict[str, Any]) -> History:
+def _history(steps: Tensor, validations: list[dict[str, Any]]) -> History:
     return History(
-        steps=[Step(**step) for step in values["steps"]],
+        steps=[_step(row) for row in steps.tolist()],
         validations=[
-            Validation(v["step"], v["epoch"], Metrics(**v["metrics"]))
-            for v in values["validations"]
+            Validation(v["step"], v["epoch"], Metrics(**v["metrics"])) for v in validations
         ],
     )
+
+
+def _step(row: list[float]) -> Step:
+    step, epoch, loss, learning_rate, tokens, cells, seconds, spent = row
+    return Step(int(step), int(epoch), loss, learning_rate, int(tokens), int(cells), seconds, spent)

@@ -93,10 +93,11 @@ def _learn(trainer: "Trainer", snapshot_minutes: float) -> None:
                 recorder.step(step)
                 advance(1, f"epoch {epoch}  loss {step.loss:.3f}")
                 overdue = time.monotonic() - saved >= 60 * snapshot_minutes
-                if trainer.agree(overdue or interrupt.asked):
+                asked = trainer.agree(interrupt.asked)  # once: it may come at any moment
+                if asked or trainer.agree(overdue):
                     trainer.snapshot()
                     saved = time.monotonic()
-                if trainer.agree(interrupt.asked):
+                if asked:
                     raise Stopped(f"stopped; {folder} can be continued with --resume")
                 _validate(trainer, recorder)
 
@@ -125,6 +126,7 @@ class Trainer:
             self.model = _start(run, splits.train)
             self.model.input.prepare([*splits.valid, *splits.test])
         self.splits = _fitting(self.model, splits, on_bad)
+        _check_enough(self.splits)
         self.sizes = [self.model.input.size(Puzzle(d.sentences)) for d in self.splits.train]
         self.steps_an_epoch = -(-len(self.splits.train) // run.train.batch)
         # How many they will be is not known of a run by the clock.
@@ -143,10 +145,13 @@ class Trainer:
         if self.first:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(self.folder / "run.toml", dump_toml(self.run).encode())
+        self.accelerator.wait_for_everyone()
+        if not (self.folder / "run.toml").exists():
+            raise UserError(f"{self.folder}: not seen by all machines: wanted a folder they share")
 
     def epochs(self) -> Iterator[int]:
-        """The epochs of the run, from 1, to the last that patience or the clock allows."""
-        for epoch in count(1):
+        """The epochs that are left, to the last that patience or the clock allows."""
+        for epoch in count(self.history.steps[-1].epoch if self.history.steps else 1):
             yield epoch
             waited = not self.run.minutes and self.history.waited(self.run.train.patience)
             if self.spent >= 1 or waited:
@@ -180,10 +185,10 @@ class Trainer:
         What the history has of the epoch is passed over. Ends when the time is up.
         """
         seen = len(self.history.steps) - (epoch - 1) * self.steps_an_epoch
-        clock = _Clock(self.history)
-        for chosen in self._batches(epoch)[max(seen, 0) :]:
+        for chosen in self._batches(epoch)[seen:]:
             if self.run.minutes and self.spent >= 1:
                 return
+            clock = self._clock()
             taken = self.learner.step(self._puzzles(chosen, epoch), self._rate())
             step = Step(
                 step=len(self.history.steps) + 1,
@@ -238,6 +243,10 @@ class Trainer:
             return by_epoch(self.steps_an_epoch, training.decay)(taken)
         return linear(self.steps, training.warmup)(taken)
 
+    def _clock(self) -> "_Clock":
+        """Goes on from where the history ends."""
+        return _Clock(self.history, on_cpu=self.accelerator.device.type == "cpu")
+
     def _together(self, seconds: float) -> float:
         """The mean over the processes: all must do the same at the same time."""
         own = torch.tensor(seconds, device=self.accelerator.device)
@@ -252,19 +261,22 @@ class Trainer:
 
 
 class _Clock:
-    """Goes on from where the history ends."""
+    """Of one step, in addition to those before; what is done between two steps is not counted."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, on_cpu: bool) -> None:
         last = history.steps[-1] if history.steps else None
         self.before = (last.seconds, last.spent) if last else (0.0, 0.0)
         self.began = time.perf_counter(), time.process_time()
+        self.on_cpu = on_cpu
 
     def seconds(self) -> float:
         """By the clock on the wall."""
         return self.before[0] + time.perf_counter() - self.began[0]
 
     def spent(self) -> float:
-        """CPU time by thread."""
+        """CPU time by thread; on another device, where the CPU waits, time by the clock."""
+        if not self.on_cpu:
+            return self.before[1] + time.perf_counter() - self.began[0]
         used = time.process_time() - self.began[1]
         return self.before[1] + used / torch.get_num_threads()
 
@@ -294,6 +306,14 @@ def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits
         valid=fitting(splits.valid),
         test=fitting(splits.test),
     )
+
+
+def _check_enough(splits: Splits) -> None:
+    """Refuse what nothing can be learned from or chosen by, before anything is done."""
+    if not splits.train:
+        raise UserError("there is no document to learn from")
+    if not any(len(document.sentences) > 1 for document in splits.valid):
+        raise UserError("no validation document has two sentences: there is nothing to choose by")
 
 
 def check_same(begun: Values, asked: Run, folder: Path) -> None:

@@ -61,15 +61,15 @@ def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> dict[int, li
 
     By the numbers of the words.
     """
-    found = {}
+    found: dict[int, list[float]] = {}
     for number, line in enumerate(read_lines(path), start=1):
-        word, *numbers = line.rstrip().split(" ")
-        if word not in vocabulary.number:
-            continue
-        if len(numbers) != width:
+        # A word may have spaces in it; that the first has none tells how long a vector is.
+        word, *numbers = line.rstrip().rsplit(" ", width if number > 1 else -1)
+        known = vocabulary.number.get(word)
+        if len(numbers) != width and (known or number == 1):
             raise UserError(f"{path}:{number}: a vector of {len(numbers)}: wanted {width} numbers")
         try:
-            found[vocabulary.number[word]] = [float(each) for each in numbers]
+            found |= {known: [float(each) for each in numbers]} if known else {}
         except ValueError as error:
             raise UserError(f"{path}:{number}: {error}") from None
     if not found:

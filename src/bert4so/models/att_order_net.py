@@ -12,7 +12,7 @@ from bert4so.decoders.pointer import PointerDecoder, mean_over_places, raw
 from bert4so.document_encoders.pooled import PreNormDocument
 from bert4so.inputs.words import WordsBatch, WordSettings, WordsInput
 from bert4so.model import OrderingModel
-from bert4so.models.on_words import initialize, load_input, make_input
+from bert4so.models.on_words import check_width, initialize, load_input, make_input
 from bert4so.sentence_encoders.words import BothEnds
 
 __all__ = ["DESK", "TRAINING", "Config", "build", "initialize", "load_input", "make_input"]
@@ -53,6 +53,7 @@ DESK: Values = {
 
 def build(config: Config, input: WordsInput) -> OrderingModel[WordsBatch]:
     """Wire the parts; their weights have learned nothing."""
+    check_width(config.width, 2, config.heads)
     encoder = BothEnds(len(input.vocabulary), config.vector, config.width, config.dropout)
     return OrderingModel(
         input=input,

@@ -12,10 +12,9 @@ from bert4so.decoders.pairs import PairModules
 from bert4so.decoders.pairwise import PairwisePointer, PointerBesidePairs
 from bert4so.decoders.pointer import PointerDecoder, raw, sum_over_places
 from bert4so.document_encoders.pooled import PostNormDocument
-from bert4so.errors import UserError
 from bert4so.inputs.words import WordsBatch, WordSettings, WordsInput
 from bert4so.model import Decoder, OrderingModel
-from bert4so.models.on_words import initialize, load_input, make_input
+from bert4so.models.on_words import check_width, initialize, load_input, make_input
 from bert4so.sentence_encoders.words import BothEnds
 
 __all__ = [
@@ -78,9 +77,7 @@ DESK: Values = {
 
 def build(config: Config, input: WordsInput) -> OrderingModel[WordsBatch]:
     """Wire the parts; their weights have learned nothing."""
-    for parts in (2, config.heads):
-        if config.width % parts:
-            raise UserError(f"width = {config.width}: wanted a multiple of {parts}")
+    check_width(config.width, 2, config.heads)
     return OrderingModel(
         input=input,
         sentence_encoder=BothEnds(

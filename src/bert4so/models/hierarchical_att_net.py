@@ -10,10 +10,9 @@ from pydantic import Field
 from bert4so.config import LearningRates, Optimizer, Training, Values
 from bert4so.decoders.attention import AttentionPointer
 from bert4so.document_encoders.gated import GatedDocument
-from bert4so.errors import UserError
 from bert4so.inputs.words import WordsBatch, WordSettings, WordsInput
 from bert4so.model import OrderingModel
-from bert4so.models.on_words import initialize, load_input, make_input
+from bert4so.models.on_words import check_width, initialize, load_input, make_input
 from bert4so.sentence_encoders.attention import AttendedWords
 
 __all__ = ["DESK", "TRAINING", "Config", "build", "initialize", "load_input", "make_input"]
@@ -67,9 +66,7 @@ DESK: Values = {
 
 def build(config: Config, input: WordsInput) -> OrderingModel[WordsBatch]:
     """Wire the parts; their weights have learned nothing."""
-    for heads in (2, config.word_heads, config.heads):
-        if config.width % heads:
-            raise UserError(f"width = {config.width}: wanted a multiple of {heads}")
+    check_width(config.width, 2, config.word_heads, config.heads)
     return OrderingModel(
         input=input,
         sentence_encoder=AttendedWords(

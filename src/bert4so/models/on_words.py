@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from bert4so.document import Document
+from bert4so.errors import UserError
 from bert4so.inputs.words import WordSettings, WordsInput
 from bert4so.model import OrderingModel
 from bert4so.sentence_encoders.words import WordEncoder
@@ -27,6 +28,13 @@ def initialize(model: OrderingModel[Any], config: WordSettings) -> None:
     """Put the word vectors in place that training starts from, where there are some."""
     assert isinstance(model.input, WordsInput)
     give_vectors(model, model.input, config)
+
+
+def check_width(width: int, *parts: int) -> None:
+    """Refuse a width that does not divide among heads, or among the two ends of an LSTM."""
+    for number in parts:
+        if width % number:
+            raise UserError(f"width = {width}: wanted a multiple of {number}")
 
 
 def give_vectors(model: OrderingModel[Any], words: WordsInput, config: WordSettings) -> None:
