@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import settings
 
 from bert4so.checkpoint import save_model
 from bert4so.cli import main
@@ -22,7 +23,11 @@ from bert4so.models import MODELS
 from bert4so.run import read_run
 from tiny import make_encoder
 
+for name in ("BERT4SO_DATA", "BERT4SO_SPACY", "BERT4SO_CACHE"):
+    os.environ.pop(name, None)  # what this machine has is not to be found
 torch.set_num_threads(1)  # tiny tensors: a second thread only waits
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.load_profile("same")
 
 TINY_TRAINING = {
     "batch": 4,

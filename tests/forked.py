@@ -52,6 +52,7 @@ class Forked:
         end = time.monotonic() + patience
         while not seen() and self.poll() is None:
             assert time.monotonic() < end, "nothing was seen"
+            time.sleep(0.0005)  # the process under test wants the core
 
 
 def _main(argv, cwd, out, err, before):

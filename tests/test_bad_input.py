@@ -65,6 +65,9 @@ def test_train(bert4so, bad, encoder, tmp_path):
     if bad[0].exists():
         bad[0].rename(tmp_path / "train.jsonl")
         says(bert4so("train", tmp_path / "run.toml"), tmp_path / "train.jsonl", bad[1])
+    else:
+        missing = ": no train.jsonl in it, and none in .gz or .zst"
+        says(bert4so("train", tmp_path / "run.toml"), tmp_path, missing)
 
 
 @pytest.mark.parametrize("name", [name for name in BAD if name not in SENTENCES_MATTER])

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,10 @@ def corpus(tmp_path, documents):
         records = [{"id": d.id, "sentences": list(d.sentences)} for d in documents]
         write_records(tmp_path / f"{split}.jsonl", records)
     return tmp_path
+
+
+def test_the_version_is_told(bert4so):
+    assert bert4so("--version") == (0, f"bert4so {version('bert4so')}\n", "")
 
 
 def test_text_in_text_out(bert4so, trained, model):
@@ -140,10 +145,16 @@ def test_a_page_is_written(bert4so, trained, corpus, tmp_path):
     assert "no temperature could be fitted" in (tmp_path / "page.html").read_text()
 
 
-def test_a_page_that_cannot_be_written_is_one_line(bert4so, trained, corpus, tmp_path):
-    page = tmp_path / "nowhere" / "page.html"
+def test_a_page_that_cannot_be_written_is_one_line_before_the_work(
+    bert4so, trained, corpus, tmp_path
+):
+    page = corpus / "test.jsonl" / "page.html"
     code, out, err = bert4so("evaluate", trained, corpus, "--report", page)
-    assert (code, out, err) == (2, "", f"bert4so: {page}: No such file or directory\n")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"bert4so: {page.parent}: ")
+    page = tmp_path / "nowhere" / "yet" / "page.html"
+    assert bert4so("evaluate", trained, corpus, "--report", page)[0] == 0
+    assert page.exists()
 
 
 def test_two_systems_are_compared(bert4so, tmp_path):

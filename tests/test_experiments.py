@@ -1,6 +1,7 @@
 """Experiments: which runs there are, that they are kept, and what the tables say of them."""
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from bert4so.experiments.table import Entry, Table
 from bert4so.experiments.tables import Results, cost, sweep, table_1, table_2
 from bert4so.models import MODELS
 from bert4so.run import read_run
+from conftest import TINY_MODEL
 from forked import Forked
 
 CONFIGS = Path(__file__).parent.parent / "configs" / "experiments"
@@ -84,6 +86,7 @@ def tiny(tmp_path, encoder, documents, monkeypatch):
         f"""scale = "desk"
 [set]
 train.epochs = 2
+train.batch = 4
 [corpora]
 NeurIPS = {{ folder = "days", stand_in = "days" }}
 NSF = {{ folder = "days" }}
@@ -111,8 +114,10 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
     Path("again.toml").write_text(facts["configuration"])
     assert read_run(Path("again.toml")).train.epochs == 2
     assert len(facts["documents"]["tau"]) == facts["metrics"]["test"]["documents"] == 16
-    assert sum(facts["documents"]["tau"]) / 16 == pytest.approx(facts["metrics"]["test"]["tau"])
-    assert [v["step"] for v in facts["validations"]] == [1, 2]
+    assert sum(facts["documents"]["tau"]) / 16 == pytest.approx(
+        facts["metrics"]["test"]["tau"], abs=1e-6
+    )
+    assert [v["step"] for v in facts["validations"]] == [5, 10]
     assert bert4so("experiment", "run", "tiny.toml")[0] == 0
     for name, content in kept.items():
         assert (Path("results/tiny") / name).read_bytes() == content
@@ -143,6 +148,23 @@ def test_a_cell_of_before_a_setting_was_known_is_not_run_again(bert4so, tiny):
     assert json.loads(kept.read_text()) == facts
 
 
+def test_a_cell_tells_what_vectors_and_nouns_were_given(bert4so, tiny):
+    Path("glove.txt").write_text(f"wake{' 0.5' * 16}\neat{' 0.1' * 16}\n")
+    start, grid = Path("tiny.toml").read_text().split("[systems]")[0], "[grids.table-1]"
+    model = TINY_MODEL["se-graph"] | {"vectors": "glove.txt"}
+    values = ", ".join(f"{key} = {json.dumps(value)}" for key, value in model.items())
+    systems = f"[systems]\nse-graph = {{ model = {{ {values} }} }}\n"
+    cells_of = 'systems = ["se-graph"]\ncorpora = ["NeurIPS"]\n'
+    Path("tiny.toml").write_text(f"{start}{systems}{grid}\n{cells_of}")
+    assert bert4so("experiment", "run", "tiny.toml")[0] == 0
+    facts = json.loads(Path("results/tiny/se-graph-neurips-seed-1.json").read_text())
+    assert (facts["tagger"], facts["vectors"]["words"]) == ("words", 2)
+    assert bert4so("experiment", "table", "tiny")[0] == 0
+    page = Path("docs/tiny.md").read_text()
+    assert "Word vectors: glove.txt (2 words)." in page
+    assert "SE-Graph's nouns by words." in page
+
+
 def test_a_cell_that_fails_does_not_stop_the_others(bert4so, tiny):
     config = Path("tiny.toml").read_text()
     Path("tiny.toml").write_text(config.replace("heads = 2", "heads = 5", 1))
@@ -153,11 +175,12 @@ def test_a_cell_that_fails_does_not_stop_the_others(bert4so, tiny):
 
 
 def test_killed_again_and_again_it_comes_to_its_end(tiny):
-    for steps in (1, 3, 5, 8):
+    for steps in (1, 7, 15, 23):  # of four cells, each of ten steps and two validations
         process = Forked(["experiment", "run", "tiny.toml"], tiny)
         process.wait_for(lambda steps=steps: steps_taken() >= steps)
         process.kill()
         process.communicate()
+        assert process.returncode == -signal.SIGKILL
     last = Forked(["experiment", "run", "tiny.toml"], tiny)
     out, err = last.communicate()
     assert (last.returncode, out) == (0, "results/tiny: all 4 cells are there\n"), err

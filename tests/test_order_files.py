@@ -1,5 +1,6 @@
 """`bert4so order --out`: stopped at any moment, nothing is lost and nothing doubled."""
 
+import datetime
 import json
 import os
 import random
@@ -14,6 +15,7 @@ import pytest
 
 from bert4so import export
 from bert4so.checkpoint import save_model
+from bert4so.data import answers
 from bert4so.data.jsonl import write_records
 from bert4so.data.source import read_source
 from bert4so.models import MODELS
@@ -109,7 +111,7 @@ def test_ctrl_c_leaves_what_was_found(model, many, expected, tmp_path):
         # What a shell starts in the background, and all that this starts, ignores Ctrl-C.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
-    while not size(out):
+    while not size(out) and process.poll() is None:
         time.sleep(0.002)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
@@ -139,6 +141,36 @@ def test_other_documents_are_not_gone_on_with(bert4so, model, tmp_path):
     assert (code, "exists: --resume goes on with it" in said) == (2, True)
     assert bert4so("order", first, "--model", model, "--out", out, "--resume")[0] == 0
     assert out.read_bytes() == before
+
+
+def test_parts_may_begin_with_nothing_cut(bert4so, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(answers, "CHUNK", 2)
+    short = {"sentences": ["go out", "eat bread"], "note": None}
+    long = {"sentences": ["bread " * 200, "home"], "note": "a"}
+    given, out = tmp_path / "a.jsonl", tmp_path / "out.parquet"
+    write_records(given, [short] * 4 + [long])
+    code, _, said = bert4so("order", given, "--model", model, "--out", out)
+    assert code == 0, said
+    assert [record["truncated"] for record in read(out)] == [[], [], [], [], [0]]
+    assert read(out)[4]["note"] == "a"
+
+
+def test_a_file_that_holds_no_answers_is_left_as_it_is(bert4so, model, tmp_path):
+    file = tmp_path / "stories.jsonl"
+    for content in ('{"sentences": ["go", "eat"]}\n{"sentences": ["a", "b"]}', '{"a": 1}\n{"b"'):
+        file.write_text(content)
+        code, _, said = bert4so("order", file, "--model", model, "--out", file, "--resume")
+        assert (code, "is no answer: it cannot be gone on with" in said) == (2, True)
+        assert file.read_text() == content
+
+
+def test_dates_are_carried_along(bert4so, model, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    days = {"sentences": [["go out", "eat"]], "day": [datetime.date(2020, 1, 2)]}
+    pyarrow.parquet.write_table(pyarrow.table(days), tmp_path / "a.parquet")
+    code, out, said = bert4so("order", tmp_path / "a.parquet", "--model", model)
+    assert code == 0, said
+    assert json.loads(out)["day"] == "2020-01-02"
 
 
 def test_text_and_parquet_are_read(bert4so, model, tmp_path):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert4so import Decision, Orderer, Ordering, Puzzle, UserError
+from bert4so.aggregation import borda, decided
 from bert4so.passes import Passes, shuffled_by_words
 from bert4so.ranking import ranked
 
@@ -59,6 +60,28 @@ def test_an_answer_depends_on_the_sentences_alone(backend, passes):
         before = ordering.before[np.ix_(ordering.order, ordering.order)]
         assert before == pytest.approx(answers.setdefault(ordering.sentences, before))
     assert len(answers) == 1
+
+
+class Sure:
+    """Says the same of pairs however they are shown."""
+
+    def check(self, puzzle):
+        pass
+
+    def order(self, puzzles):
+        found = []
+        for puzzle in puzzles:
+            lengths = np.array([len(s) for s in puzzle.sentences])
+            before = 1 / (1 + np.exp(0.7 * (lengths[:, None] - lengths)))
+            found.append(Ordering.of(puzzle, decided(before, borda(before)), []))
+        return found
+
+
+def test_more_passes_change_nothing_of_what_does_not_depend_on_the_shuffle():
+    one, many = (Passes(Sure(), passes).order([Puzzle(SENTENCES)])[0] for passes in (1, 4))
+    assert many.order == one.order
+    assert many.confidence == pytest.approx(one.confidence)
+    assert many.before == pytest.approx(one.before)
 
 
 def test_scores_are_averaged():

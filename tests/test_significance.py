@@ -31,6 +31,7 @@ def test_both_agree_where_there_are_many():
 def test_no_difference_is_no_evidence():
     nothing = np.zeros(10)
     assert (t_test(nothing), permutation_test(nothing)) == (1, 1)
+    assert t_test(np.array([0.2])) == 1  # of one document nothing can be said
 
 
 def test_a_difference_found_by_chance_is_rarely_marked():

@@ -119,7 +119,7 @@ def test_confidence_is_the_product_over_neighbors(packer):
     assert ordering.before is None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 999), min_size=1, max_size=90), st.integers(0, 60))
 def test_nothing_is_lost_or_doubled(packer, numbers, words):
     sentences = tuple(f"{k:03} {'go ' * (words if k % 7 == 0 else 2)}".strip() for k in numbers)

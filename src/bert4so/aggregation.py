@@ -103,7 +103,7 @@ def likelihood(before: Before, order: Order) -> float:
 
 
 def decided(before: Before, order: Order) -> Decision:
-    """The order as a decision. The scores are Borda's sums.
+    """The order as a decision; it is of pairs, so that no sentence has a score of its own.
 
     The confidence is the order's share of the likelihood of all orders. Beyond `EXACT` sentences it
     is that of those considered, which is more than its true share: the order itself, all orders
@@ -115,7 +115,6 @@ def decided(before: Before, order: Order) -> Decision:
     return Decision(
         order=order,
         confidence=float(max(share, np.finfo(np.float64).tiny)),
-        scores=tuple(before.sum(1).tolist()),
         before=before,
     )
 

@@ -14,7 +14,10 @@ from bert4so.nouns import find_tagger, full_name
 EXTRAS = {
     "data": ["zstandard", "pysbd", "pyarrow", "datasets", "scipy"],
     "graph": ["HanTa"],
-    "train": ["torch", "transformers", "accelerate", "safetensors", "pydantic", "matplotlib"],
+    "train": [
+        *("torch", "transformers", "accelerate", "safetensors", "pydantic", "tomli_w"),
+        *("matplotlib", "onnx", "onnxscript"),
+    ],
 }
 
 

@@ -40,6 +40,8 @@ class Orderer:
 
             exported = ExportedModel.load(Path(path))
             return cls(exported, exported.packer)
+        if not (Path(path) / "run.toml").exists():
+            raise UserError(f"{path}: no model here: wanted what `bert4so train` or `export` wrote")
         try:
             # The one place that looks upward: only a folder tells what it needs.
             from bert4so.checkpoint import load_model, packer_of

@@ -53,8 +53,8 @@ def compare(ones: Sequence[Pair], others: Sequence[Pair], seed: int = 0) -> list
 
 
 def t_test(differences: NDArray[np.float64]) -> float:
-    """The p-value of the paired t-test; 1 where no document differs."""
-    if not differences.any():
+    """The p-value of the paired t-test; 1 where no document differs, or there is but one."""
+    if not differences.any() or len(differences) < 2:
         return 1.0
     if np.ptp(differences) == 0:
         return 0.0  # all differ by the same: t is without bound

@@ -17,6 +17,7 @@ from bert4so.data.readers.anthology import anthology_id, read_anthology
 from bert4so.data.readers.awards import read_awards
 from bert4so.data.readers.found import Columns, Found, Reader
 from bert4so.data.readers.rocstories import read_rocstories
+from bert4so.data.readers.table import read_csv
 from bert4so.data.readers.vist import read_vist
 from bert4so.errors import UserError
 
@@ -425,6 +426,12 @@ BROKEN = {
         "ROCStories.csv",
         ROC_NAMES + '2,T,A,B,C,D,E\n1,T,A,B,C,D,"E\n',
         ":3: not CSV: unexpected end of data",
+    ),
+    "a comma without quotes": (
+        read_csv,
+        "a.csv",
+        "id,sentence1,sentence2\n1,Well, she left.,He stayed.\n2,A.,B.\n",
+        ":2: 4 cells: wanted 3",
     ),
     "a paper without an id": (
         read_anthology,

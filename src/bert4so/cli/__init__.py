@@ -39,22 +39,28 @@ app.add_typer(data)
 app.add_typer(experiment)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"bert4so {metadata.version('bert4so')}\n")
+        raise typer.Exit
+
+
 @app.callback()
 def everywhere(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")
     ] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version, and end.", is_eager=True)
+        bool,
+        typer.Option(
+            "--version", help="Print the version, and end.", callback=_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     """Put sentences in order.
 
     bert4so order story.txt --model runs/demo
     """
-    if version:
-        sys.stdout.write(f"bert4so {metadata.version('bert4so')}\n")
-        raise typer.Exit
     STDERR.quiet = quiet
 
 

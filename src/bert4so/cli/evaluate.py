@@ -70,6 +70,8 @@ def evaluate(
     first = processes().is_main_process
     STDERR.quiet |= not first
     on_bad = bad_ones(skip_bad)
+    for place in [*([out] if out else []), *([report.parent] if report else [])]:
+        place.mkdir(parents=True, exist_ok=True)  # what cannot be written is known before the work
     folder = find_corpus(corpus)
     orderer = Orderer.from_pretrained(run)
     take_device(orderer.backend)
@@ -88,7 +90,6 @@ def evaluate(
     if first:
         summary = summarize([[one.orders for one in some] for some in rounds], count_single)
         if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
             write_records(out / "predictions.jsonl", predictions(rounds[0]))
             write_records(out / "truth.jsonl", truths(rounds[0]))
         if report is not None:

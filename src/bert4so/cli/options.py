@@ -4,11 +4,13 @@ import json
 import os
 import sys
 from dataclasses import asdict
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
 from bert4so.data.bad import OnBad, Skipping, stop
+from bert4so.doctor import EXTRAS
 from bert4so.errors import UserError
 from bert4so.summary import Summary, table
 
@@ -46,7 +48,7 @@ def need_train_extra() -> None:
     # Threads that wait are to sleep: spinning, they would count as work where CPU time is counted,
     # and take the cores from others. To be said before PyTorch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    try:
-        import torch  # noqa: F401
-    except ModuleNotFoundError:
-        raise UserError("this command needs PyTorch: pip install 'bert4so[train]'") from None
+    missing = [name for name in EXTRAS["train"] if find_spec(name) is None]
+    if missing:
+        needed = ", ".join("PyTorch" if name == "torch" else name for name in missing)
+        raise UserError(f"this command needs {needed}: pip install 'bert4so[train]'")

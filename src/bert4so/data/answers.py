@@ -7,7 +7,6 @@ goes on: what stands before it is whole.
 
 import gzip
 import json
-import os
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -56,7 +55,7 @@ class Answers(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         # Whatever it was that ended the work: what was found is not lost.
         try:
             self.flush()
@@ -92,16 +91,30 @@ class Frames(Answers):
         super().__init__(codec.chunk)
         self.pack = codec.packer(path)
         path.touch()
-        whole = 0
+        self.whole: int | None = 0
         with reading(path), path.open("rb") as file:
             for end, text in codec.pieces(file):
-                whole = end
+                self.whole = end
                 self.done += text.count(b"\n")
                 self.last = _last_record(path, text)
-        os.truncate(path, whole)
         self.file = path.open("ab")
 
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if kind is None:
+            self._cut_off()
+        super().__exit__(kind, *error)
+
+    def _cut_off(self) -> None:
+        """Let go of what is left of a piece.
+
+        Not before something is to be written: until then it may prove to be another's file.
+        """
+        if self.whole is not None:
+            self.file.truncate(self.whole)
+            self.whole = None
+
     def write(self, records: Sequence[Record]) -> None:
+        self._cut_off()
         text = "".join(map(dumped, records)).encode(errors="backslashreplace")
         self.file.write(self.pack(text))
         self.file.flush()
@@ -114,9 +127,11 @@ def _last_record(path: Path, text: bytes) -> Record:
     line = text[:-1].rpartition(b"\n")[2]
     try:
         record: Record = json.loads(line)
-    except ValueError:
-        raise UserError(f"{path}: {line[:40]!r} is no answer: it cannot be gone on with") from None
-    return record
+        if {"sentences", "order"} <= record.keys():
+            return record
+    except (ValueError, AttributeError):
+        pass
+    raise UserError(f"{path}: {line[:40]!r} is no answer: it cannot be gone on with")
 
 
 Piece = tuple[int, bytes]
@@ -217,8 +232,9 @@ class Parts(Answers):
 
     def _table(self, records: Sequence[Record]) -> Any:
         """The records as the first part has them: readers want all parts alike."""
+        schema = self.schema or self._schema(records)
         try:
-            table = self.pyarrow.Table.from_pylist(list(records), schema=self.schema)
+            table = self.pyarrow.Table.from_pylist(list(records), schema=schema)
         except self.pyarrow.ArrowInvalid as error:
             raise UserError(f"{self.path}: a record is unlike those before it: {error}") from None
         new = {key for record in records for key in record} - set(table.column_names)
@@ -227,3 +243,20 @@ class Parts(Answers):
             raise UserError(f"{self.path}: {names}: the first part has no such column")
         self.schema = table.schema
         return table
+
+    def _schema(self, records: Sequence[Record]) -> Any:
+        """That of some records; what may be empty in all of them has a type all the same."""
+        pa = self.pyarrow
+        known = {
+            "order": pa.list_(pa.int64()),
+            "scores": pa.list_(pa.float64()),
+            "confidence": pa.float64(),
+            "truncated": pa.list_(pa.int64()),
+        }
+        found = pa.Table.from_pylist(list(records)).schema
+        # Of a key of the user's that is empty in all of them nothing is known: it is kept as text.
+        types = [
+            known.get(field.name, pa.string() if field.type == pa.null() else field.type)
+            for field in found
+        ]
+        return pa.schema(list(zip(found.names, types, strict=True)))

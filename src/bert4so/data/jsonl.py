@@ -75,5 +75,5 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 
 
 def dumped(record: Record) -> str:
-    """The line of a record."""
-    return json.dumps(record, ensure_ascii=False) + "\n"
+    """The line of a record; what JSON has no word for, as a date of Parquet's, as text."""
+    return json.dumps(record, ensure_ascii=False, default=str) + "\n"

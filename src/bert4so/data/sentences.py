@@ -21,14 +21,14 @@ def with_sentences(found: Iterable[Found], jobs: int = 0) -> Iterator[Found]:
     pool: ProcessPoolExecutor | None = None
     try:
         while some := list(islice(waiting, BUFFER)):
-            texts = [one.text for one in some if not one.sentences]
+            texts = [one.text for one in some if one.text]
             if texts and pool is None:
                 _segmenter()  # says what is missing before others are asked
                 # Not forked: torch or a progress bar may have threads here.
                 pool = ProcessPoolExecutor(jobs or os.cpu_count(), get_context("spawn"))
             split = pool.map(split_text, texts, chunksize=8) if pool else iter(())
             for one in some:
-                yield one if one.sentences else _with(one, next(split))
+                yield _with(one, next(split)) if one.text else one
     finally:
         if pool is not None:
             pool.shutdown(cancel_futures=True)

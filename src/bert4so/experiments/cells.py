@@ -166,7 +166,7 @@ def _vectors(config: Settings) -> Facts | None:
 
 def _tagger(folder: Path) -> str | None:
     """What found the nouns, of a system that needs them."""
-    file = folder / "graph.json"
+    file = folder / "input" / "graph.json"
     return json.loads(file.read_text())["version"] if file.exists() else None
 
 

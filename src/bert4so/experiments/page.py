@@ -74,7 +74,7 @@ def _tables(results: Results, folder: Path) -> list[tuple[str, Table, list[str]]
     if "long" in grids:
         made.append(("BERT4SO trained longer", longer(results), ["τ"]))
     paid = cost(results)
-    return [*made, ("Cost", paid, list(paid.groups[0][1]))]
+    return [*made, ("Cost", paid, list(paid.groups[0][1]))] if paid.rows else made
 
 
 def _figures(results: Results) -> list[tuple[str, str, Callable[[Axes], None]]]:

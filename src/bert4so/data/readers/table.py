@@ -12,19 +12,26 @@ from bert4so.data.readers.found import Columns, Found, split_of
 from bert4so.data.readers.rows import Row, from_rows
 from bert4so.errors import UserError
 
+MORE = "more cells than names"
+
 
 def read_csv(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:
     """CSV with a line of names; a column a sentence, or one of running text."""
     for path in files.find("*.csv"):
-        yield from from_rows(_csv_rows(files, path), columns, split_of(path), on_bad)
+        yield from from_rows(_csv_rows(files, path, on_bad), columns, split_of(path), on_bad)
 
 
-def _csv_rows(files: Files, path: Path) -> Iterator[tuple[str, Row]]:
+def _csv_rows(files: Files, path: Path, on_bad: OnBad) -> Iterator[tuple[str, Row]]:
     with reading(path), files.text(path) as text:
-        rows = csv.DictReader(text, restkey="more cells than names")
+        rows = csv.DictReader(text, restkey=MORE)
         try:
             for row in rows:
-                yield f"{path}:{rows.line_num}", row
+                where = f"{path}:{rows.line_num}"
+                if MORE in row:  # a comma that is not in quotes: what is a sentence is not known
+                    cells = len(row) - 1 + len(row[MORE])
+                    on_bad(UserError(f"{where}: {cells} cells: wanted {len(row) - 1}"))
+                    continue
+                yield where, row
         except csv.Error as error:
             raise UserError(f"{path}:{rows.line_num}: not CSV: {error}") from None
 
