@@ -80,7 +80,15 @@ def test_the_doctor_needs_no_torch(bare):
 )
 def test_what_needs_an_extra_says_which(bare, tmp_path, args):
     (tmp_path / "x").write_text("a\nb\n")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.toml").touch()
     done = run(bare / "bert4so", *args, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "pip install 'bert4so[train]'" in done.stderr
+
+
+def test_what_is_no_model_needs_no_extra(bare, tmp_path):
+    (tmp_path / "x").write_text("a\nb\n")
+    done = run(bare / "bert4so", "order", "x", "--model", "typo", cwd=tmp_path)
+    assert done.stderr.startswith("bert4so: typo: no model here")
