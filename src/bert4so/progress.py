@@ -1,21 +1,28 @@
 """What a person sees of long work. All of it goes to stderr: stdout is for results."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+if TYPE_CHECKING:
+    from rich.console import Console
 
-STDERR = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+
+@dataclass
+class Stderr:
+    """Where it goes.
+
+    quiet:   nothing is said.
+    console: that of the bar, while there is one.
+    """
+
+    quiet: bool = False
+    console: "Console | None" = None
+
+
+STDERR = Stderr()
 
 
 class Advance(Protocol):
@@ -26,7 +33,10 @@ class Advance(Protocol):
 
 def say(line: str) -> None:
     """Print a line, above the bar where there is one."""
-    STDERR.print(line)
+    if STDERR.console is not None:
+        STDERR.console.print(line)
+    elif not STDERR.quiet:
+        sys.stderr.write(f"{line}\n")
 
 
 @contextmanager
@@ -34,6 +44,23 @@ def progress_bar(
     task: str, total: int | None, shown: bool = True, in_bytes: bool = False
 ) -> Iterator[Advance]:
     """A bar, where stderr is a terminal."""
+    if not shown or STDERR.quiet or not sys.stderr.isatty():
+        yield lambda done, note="": None
+        return
+    # Late: it takes as long to load as a short story takes to be ordered.
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    before = STDERR.console
+    console = before or Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     bars = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -41,13 +68,16 @@ def progress_bar(
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
-        console=STDERR,
-        disable=not (shown and STDERR.is_terminal),
+        console=console,
     )
-    with bars:
-        bar = bars.add_task(task, total=total, note="")
+    STDERR.console = console
+    try:
+        with bars:
+            bar = bars.add_task(task, total=total, note="")
 
-        def advance(done: int, note: str = "") -> None:
-            bars.update(bar, advance=done, note=note)
+            def advance(done: int, note: str = "") -> None:
+                bars.update(bar, advance=done, note=note)
 
-        yield advance
+            yield advance
+    finally:
+        STDERR.console = before
