@@ -110,7 +110,6 @@ def test_every_tagger_of_this_machine_takes_odd_text():
 
 
 def test_hanta_finds_nouns_without_roles():
-    pytest.importorskip("HanTa")
     (found,) = find_nouns("hanta", ["The family went to the fair in London with two dogs."])
     assert found == dict.fromkeys(["family", "fair", "london", "dogs"], OTHER)
     assert full_name("hanta").startswith("hanta 1.")
