@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from bert4so.checkpoint import load_model
+from bert4so.checkpoint import load_model, save_model
 from bert4so.data.bad import Skipping
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document
@@ -47,6 +47,15 @@ def test_a_run_that_was_stopped_ends_with_the_weights_of_one_that_was_not(run, s
     files = [tmp_path / name / "model.safetensors" for name in ("whole", "stopped")]
     whole, stopped = map(load_file, files)
     assert all((whole[name] == stopped[name]).all() for name in whole)
+
+
+def test_what_another_run_left_of_its_input_is_not_kept(encoder, splits, tmp_path):
+    run = tiny_run("lstm-ptrnet", encoder, tmp_path, train={"epochs": 1})
+    left = Trainer(run, replace(splits, train=splits.train[:3]), tmp_path / "run")
+    save_model(tmp_path / "run", run, left.model)  # killed before its first snapshot
+    train(run, splits, tmp_path / "run", COMMAND, resume=True)
+    _, model = load_model(tmp_path / "run")
+    assert len(model.input.vocabulary) > len(left.model.input.vocabulary)
 
 
 @pytest.mark.parametrize("run", ["rank-tx-net", "b-tsort", "bert4so"], indirect=True)

@@ -1,5 +1,6 @@
 """The one training loop: a system, a corpus, and a folder to be filled."""
 
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -144,6 +145,9 @@ class Trainer:
             self.history = snapshot.history
         if self.first:
             self.folder.mkdir(parents=True, exist_ok=True)
+            if snapshot is None:
+                # It is written once, and that of a run which came to no snapshot may be another's.
+                shutil.rmtree(self.folder / "input", ignore_errors=True)
             write_whole(self.folder / "run.toml", dump_toml(self.run).encode())
         self.accelerator.wait_for_everyone()
         if not (self.folder / "run.toml").exists():
