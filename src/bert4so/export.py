@@ -23,7 +23,7 @@ from bert4so.config import Run
 from bert4so.decoders.scores import ScoreDecoder
 from bert4so.document import Document, Puzzle
 from bert4so.errors import UserError
-from bert4so.evaluate import Solved, measure, solve
+from bert4so.evaluate import Solved, fits, measure, solve
 from bert4so.inputs.joined import JoinedBatch, JoinedInput
 from bert4so.machine import machine
 from bert4so.model import OrderingModel
@@ -72,10 +72,9 @@ def export(
 ) -> Comparison:
     """Write the model of a run to another folder, which is there where it comes near enough."""
     run, model = load_model(folder)
-    fitting = [document for document in documents if _fits(model, document)]
-    if not fitting:
+    documents = [d for d in documents if fits(model, Puzzle(d.sentences), d.id, lambda bad: None)]
+    if not documents:
         raise UserError("none of the documents to compare on fits the model")
-    documents = fitting
     partial = out.with_name(f"{out.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
@@ -93,15 +92,6 @@ def export(
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return compared
-
-
-def _fits(model: OrderingModel[Any], document: Document) -> bool:
-    """Whether it is read as one row."""
-    try:
-        model.check(Puzzle(document.sentences))
-    except UserError:
-        return False
-    return True
 
 
 def _input_of(model: OrderingModel[Any]) -> JoinedInput:
