@@ -69,7 +69,8 @@ def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> dict[int, li
         if len(numbers) != width and (known or number == 1):
             raise UserError(f"{path}:{number}: a vector of {len(numbers)}: wanted {width} numbers")
         try:
-            found |= {known: [float(each) for each in numbers]} if known else {}
+            if known:
+                found[known] = [float(each) for each in numbers]
         except ValueError as error:
             raise UserError(f"{path}:{number}: {error}") from None
     if not found:
