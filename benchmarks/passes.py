@@ -1,8 +1,8 @@
-"""What a pass is worth: python benchmarks/passes.py MODEL CORPUS... --out FILE.json.
+"""What a pass is worth: python benchmarks/passes.py CORPUS... --out FILE.json.
 
-For K passes: Kendall's tau and PMR as `bert4so order --passes K` gives them; and, over two
-independent sets of K shuffles, how often a document comes out in the same order both times, which
-is how much of an answer is luck.
+Every document is read in many independent shuffles. The answer of K passes is by the mean over K of
+them, as `bert4so order --passes K` has it; told are its Kendall's tau and PMR, and how often two
+answers of K other shuffles each are the same order, which is how much of an answer is luck.
 """
 
 import argparse
@@ -12,24 +12,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bert4so.data.corpus import find_corpus, read_split, sampled
 from bert4so.data.shuffle import shuffle
-from bert4so.document import Document
-from bert4so.evaluate import measure, solve
+from bert4so.document import Document, Puzzle
+from bert4so.errors import UserError
 from bert4so.machine import machine
-from bert4so.passes import Passes
+from bert4so.metrics import average
+from bert4so.orderer import BUNDLED
 from bert4so.runtime import ExportedModel
 
 PASSES = (1, 2, 4, 8)
-DOCUMENTS = 1000
+DOCUMENTS = 500
+
+View = list[NDArray[np.float64]]
+"""The score of each sentence of each document, by its true place."""
 
 
 def main() -> None:
     """Measure, and write it down."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", type=Path)
     parser.add_argument("corpora", nargs="+")
+    parser.add_argument("--model", type=Path, default=BUNDLED)
     parser.add_argument("--split", default="test")
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
@@ -37,45 +42,54 @@ def main() -> None:
     found = []
     for corpus in asked.corpora:
         documents = sampled(read_split(find_corpus(corpus), asked.split), DOCUMENTS)
-        views = [scores(model, documents, f"{k}") for k in range(2 * max(PASSES))]
+        documents = [document for document in documents if fits(model, document)]
+        views = [view(model, documents, f"{k}") for k in range(2 * max(PASSES))]
         for passes in PASSES:
-            metrics = measure(solve(Passes(model, passes), documents))
-            found.append(
-                {
-                    "corpus": corpus,
-                    "documents": metrics.documents,
-                    "passes": passes,
-                    "tau": round(metrics.tau, 4),
-                    "pmr": round(metrics.pmr, 4),
-                    "consistency": round(consistency(views, passes), 4),
-                }
-            )
+            found.append({"corpus": corpus, "passes": passes} | worth(views, passes))
             sys.stdout.write(f"{found[-1]}\n")
-    facts = {"command": " ".join(["python", *sys.argv]), "machine": machine(), "found": found}
+    facts = {
+        "command": " ".join(["python", *sys.argv]),
+        "machine": machine(),
+        "split": asked.split,
+        "found": found,
+    }
     asked.out.write_text(json.dumps(facts, indent=1) + "\n")
 
 
-def scores(model: ExportedModel, documents: Sequence[Document], seed: str) -> list[np.ndarray]:
-    """The score of each sentence of each document, shuffled by a seed, by its true place."""
+def fits(model: ExportedModel, document: Document) -> bool:
+    """Whether it can be read as one row: what cannot is read in windows."""
+    try:
+        model.check(Puzzle(document.sentences))
+    except UserError:
+        return False
+    return True
+
+
+def view(model: ExportedModel, documents: Sequence[Document], seed: str) -> View:
+    """What the model gives to documents in one shuffle of each."""
     puzzles = [shuffle(document, seed) for document in documents]
-    found = []
-    for puzzle, ordering in zip(
-        puzzles, model.order([p.without_answer() for p in puzzles]), strict=True
-    ):
-        assert puzzle.order is not None
-        given = np.array(ordering.scores)[puzzle.order]
-        found.append(given - given.mean())
-    return found
+    orderings = model.order([puzzle.without_answer() for puzzle in puzzles])
+    scores = [np.array(ordering.scores) for ordering in orderings]
+    return [given[puzzle.order] for given, puzzle in zip(scores, puzzles, strict=True)]
 
 
-def consistency(views: list[list[np.ndarray]], passes: int) -> float:
-    """How often two independent sets of so many shuffles give a document the same order."""
-    first, second = views[:passes], views[passes : 2 * passes]
-    same = [
-        (np.argsort(-sum(a)) == np.argsort(-sum(b))).all()
-        for a, b in zip(zip(*first, strict=True), zip(*second, strict=True), strict=True)
-    ]
-    return float(np.mean(same))
+def worth(views: Sequence[View], passes: int) -> dict[str, float]:
+    """What so many passes give: of all the sets of so many shuffles that there are."""
+    answers = [answer(views[k : k + passes]) for k in range(0, len(views), passes)]
+    metrics = [average((order, list(range(len(order)))) for order in some) for some in answers]
+    pairs = zip(answers[::2], answers[1::2], strict=True)
+    same = [a == b for one, other in pairs for a, b in zip(one, other, strict=True)]
+    return {
+        "documents": len(answers[0]),
+        "tau": round(float(np.mean([m.tau for m in metrics])), 4),
+        "pmr": round(float(np.mean([m.pmr for m in metrics])), 4),
+        "consistency": round(float(np.mean(same)), 4),
+    }
+
+
+def answer(views: Sequence[View]) -> list[list[int]]:
+    """The orders by the mean of some views."""
+    return [np.argsort(-np.mean(scores, axis=0)).tolist() for scores in zip(*views, strict=True)]
 
 
 if __name__ == "__main__":

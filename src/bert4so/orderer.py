@@ -12,6 +12,9 @@ from bert4so.passes import Passes
 from bert4so.progress import progress_bar
 from bert4so.windows import Windows
 
+BUNDLED = Path(__file__).parent / "pretrained"
+"""The model that comes with the package; its card is README.md there."""
+
 BUFFER = 8192
 """Sentences that are read ahead, so that their documents can be batched by length."""
 
@@ -19,7 +22,7 @@ BUFFER = 8192
 class Orderer:
     """Puts sentences in order. The same sentences come out the same however they are given.
 
-    >>> orderer = Orderer.from_pretrained("runs/demo")
+    >>> orderer = Orderer.from_pretrained()
     >>> orderer.order(["Then they played.", "The family went to the fair."]).sentences
     ('The family went to the fair.', 'Then they played.')
     """
@@ -32,8 +35,8 @@ class Orderer:
         self.packer = packer
 
     @classmethod
-    def from_pretrained(cls, path: str | Path) -> Self:
-        """The model of a folder that `bert4so train` or `bert4so export` wrote."""
+    def from_pretrained(cls, path: str | Path = BUNDLED) -> Self:
+        """The bundled model, or that of a folder that `bert4so train` or `export` wrote."""
         if (Path(path) / "export.json").exists():
             # Late: onnxruntime is not needed to import the package.
             from bert4so.runtime import ExportedModel

@@ -59,7 +59,7 @@ def everywhere(
 ) -> None:
     """Put sentences in order.
 
-    bert4so order story.txt --model runs/demo
+    bert4so order story.txt
     """
     STDERR.quiet = quiet
 

@@ -62,7 +62,7 @@ def evaluate(
     Every document is shuffled, the same way for every model and on every machine. Beside each
     metric stands the interval in which 95 % of its averages lie over resampled documents.
 
-    bert4so evaluate runs/demo sample --report report.html
+    bert4so evaluate runs/sample sample --report report.html
     """
     need_train_extra()
     from bert4so.processes import part, processes, solve_together, take_device

@@ -37,7 +37,7 @@ def export(
     where, in float32, fewer than 99 % of them come out in the same order, or where, in int8, more
     than half a point of tau is lost.
 
-    bert4so export runs/demo --out models/demo --int8
+    bert4so export runs/sample --out models/sample --int8
     """
     need_train_extra()
     from bert4so.checkpoint import load_run

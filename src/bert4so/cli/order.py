@@ -19,7 +19,7 @@ from bert4so.data.source import read_source
 from bert4so.document import Ordering, Puzzle
 from bert4so.errors import UserError
 from bert4so.evaluate import fits
-from bert4so.orderer import Orderer
+from bert4so.orderer import BUNDLED, Orderer
 from bert4so.progress import say
 
 
@@ -31,16 +31,18 @@ class Format(StrEnum):
 
 
 def order(
-    model: Annotated[
-        Path,
-        typer.Option(
-            "--model", metavar="DIR", help="A folder that `bert4so train` or `export` wrote."
-        ),
-    ],
     file: Annotated[
         Path,
         typer.Argument(help="Text, JSONL or Parquet; - for standard input.", show_default=False),
     ] = STDIN,
+    model: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="A folder that `bert4so train` or `export` wrote.",
+            show_default="the bundled model",
+        ),
+    ] = BUNDLED,
     passes: Annotated[
         int, typer.Option(min=1, help="Read each document so many times, shuffled, and average.")
     ] = 1,
@@ -68,9 +70,9 @@ def order(
     truncated added, and the other keys carried along. A document may have any number of sentences.
     What the answer is does not depend on how they were shuffled.
 
-    bert4so order story.txt --model runs/demo
+    bert4so order story.txt
 
-    bert4so order stories.jsonl --model runs/demo --out ordered.jsonl.gz --resume
+    bert4so order stories.jsonl --out ordered.jsonl.gz --resume
     """
     if resume and (out is None or file == STDIN):
         raise UserError("--resume needs a file to read again, and --out with what was written")
