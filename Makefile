@@ -1,16 +1,30 @@
 # make demo   sets up, puts a story, an abstract and a recipe in order
 # make test   sets up, then lint, types and all tests
+# make bench  measures everything again that the README tells (hours; wants the corpora in $BERT4SO_DATA)
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check clean
+.PHONY: demo test bench check clean
 
 demo: .venv/base
 	@$(BIN)/python examples/demo.py
 
 test: check
 	$(BIN)/python -m pytest
+
+# What `bert4so train configs/bundled.toml` wrote: the bundled model in PyTorch.
+RUN ?= runs/bundled
+FIVE := rocstories neurips sind acl_arc_abstracts nsf_awards
+
+bench: .venv/dev
+	$(BIN)/python benchmarks/speed.py $(RUN) rocstories nsf_awards --out results/speed.json
+	$(BIN)/python benchmarks/bundled.py $(FIVE) fairytaleqa_sections recipes_pd --out results/bundled.json
+	$(BIN)/python benchmarks/passes.py $(FIVE) --out results/passes.json
+	$(BIN)/python benchmarks/long.py fairytaleqa_sections --out results/long.json
+	$(BIN)/python benchmarks/training.py configs/bert4so-neurips.toml neurips rocstories --out results/training.json
+	$(BIN)/python benchmarks/memory.py --out results/memory.json
+	$(BIN)/python benchmarks/tables.py
 
 check: .venv/dev
 	$(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""What rounds of windows are worth: python benchmarks/long.py MODEL TALES SPLIT --out FILE.json.
+"""What rounds of windows are worth: python benchmarks/long.py TALES --out FILE.json.
 
 Tales are put together of their sections, and cut into documents of 40, 200 and 1,000 sentences.
 """
@@ -14,6 +14,7 @@ from bert4so.data.corpus import find_corpus, read_split
 from bert4so.document import Document
 from bert4so.evaluate import measure, solve
 from bert4so.machine import machine
+from bert4so.orderer import BUNDLED
 from bert4so.passes import Passes
 from bert4so.runtime import ExportedModel
 from bert4so.windows import ROUNDS, Windows
@@ -24,9 +25,9 @@ LENGTHS = (40, 200, 1000)
 def main() -> None:
     """Measure, and write it down."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", type=Path)
     parser.add_argument("corpus")
-    parser.add_argument("split")
+    parser.add_argument("--split", default="test")
+    parser.add_argument("--model", type=Path, default=BUNDLED)
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     model = ExportedModel.load(asked.model)

@@ -1,8 +1,8 @@
 """How fast sentences are put in order, against the alternatives, in one run:
 
-    python benchmarks/speed.py RUN FLOAT INT8 CORPUS... --out results/speed.json
+    python benchmarks/speed.py RUN CORPUS... --out results/speed.json
 
-RUN is a folder of `bert4so train`; FLOAT and INT8 were exported from it. All are asked for the same
+RUN is a folder of `bert4so train`: it is exported, and all its forms are asked for the same
 documents by turns, several times over; what is reported is the median, and ratios of medians.
 """
 
@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from bert4so.config import checked
 from bert4so.data.corpus import find_corpus, read_split, sampled
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Puzzle
+from bert4so.export import export
 from bert4so.machine import machine
 from bert4so.model import OrderingModel
 from bert4so.models import MODELS
@@ -36,6 +38,9 @@ from bert4so.runtime import ExportedModel
 
 REPEATS = 5
 DOCUMENTS = 256
+CHECKED = 100
+"""Documents by which the exported forms are checked."""
+
 PAIRS = 16
 """Documents that B-TSort orders: it takes long for them."""
 
@@ -48,21 +53,24 @@ def main() -> None:
     """Measure, and write it down."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path)
-    parser.add_argument("float", type=Path)
-    parser.add_argument("int8", type=Path)
     parser.add_argument("corpora", nargs="+")
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     _, model = load_model(asked.run)
-    exported = {"float32": ExportedModel.load(asked.float), "int8": ExportedModel.load(asked.int8)}
-    corpora = {name: measured(name, model, exported) for name in asked.corpora}
-    facts = {
-        "command": " ".join(["python", *sys.argv]),
-        "machine": machine(),
-        "corpora": corpora,
-        "limit": limits(model, corpora),
-        "cold_start": cold_start(asked.int8),
-    }
+    checked_on = read_split(find_corpus(asked.corpora[0]), "valid")[:CHECKED]
+    with TemporaryDirectory() as place:
+        folders = {form: Path(place) / form for form in ("float32", "int8")}
+        for form, folder in folders.items():
+            export(asked.run, folder, checked_on, form == "int8", "a benchmark")
+        exported = {form: ExportedModel.load(folder) for form, folder in folders.items()}
+        corpora = {name: measured(name, model, exported) for name in asked.corpora}
+        facts = {
+            "command": " ".join(["python", *sys.argv]),
+            "machine": machine(),
+            "corpora": corpora,
+            "limit": limits(model, corpora),
+            "cold_start": cold_start(folders["int8"]),
+        }
     asked.out.write_text(json.dumps(facts, indent=1) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""Fills the tables of README.md from results/: python benchmarks/tables.py.
+"""Fills the tables of the README and of the model card from results/: python benchmarks/tables.py.
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`; nothing there is typed by hand.
 """
@@ -11,6 +11,7 @@ from typing import Any
 from bert4so.experiments.paper import TABLE_1
 
 ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "src" / "bert4so" / "pretrained" / "README.md"]
 BLOCK = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 ROWS = {"margin ListMLE": "bert4so", "ListMLE": "bert4so-list-mle"}
 """Of the paper's Table 1."""
@@ -46,6 +47,101 @@ def neurips() -> str:
     )
 
 
+CORPORA = {
+    "rocstories": ("ROCStory", "0.8487 / 55.65"),
+    "neurips": ("NeurIPS", "0.7778 / 30.70"),
+    "sind": ("SIND", "0.5916 / 19.07"),
+    "acl_arc_abstracts": ("AAN (a stand-in)", ""),
+    "nsf_awards": ("NSF (a stand-in)", ""),
+    "fairytaleqa_sections": ("fairy tales", ""),
+    "recipes_pd": ("recipes", ""),
+}
+"""What corpora are called, and what the paper has on them."""
+
+
+def bundled() -> str:
+    """How good the bundled model is on test documents."""
+    facts = result("bundled")
+    rows = ["| test documents of | number | τ | PMR | accuracy | the paper's τ / PMR |"]
+    rows.append("|---|---|---|---|---|---|")
+    for corpus, found in facts["found"].items():
+        name, paper = CORPORA[corpus]
+        metrics, (low, high) = found["metrics"], found["intervals"]["tau"]
+        rows.append(
+            f"| {name} | {metrics['documents']:,} | {metrics['tau']:.4f} ({low:.4f} to {high:.4f}) "
+            f"| {percent(metrics['pmr'])} | {percent(metrics['accuracy'])} | {paper} |"
+        )
+    return "\n".join([*rows, "", f"In brackets 95 % intervals. {measured(facts)}"])
+
+
+def speed() -> str:
+    """Documents a second, and how many times those of the alternatives."""
+    facts = result("speed")
+    ways = list(next(iter(facts["corpora"].values()))["documents_per_second"])
+    rows = [f"| documents a second | {' | '.join(ways)} |", f"|---|{'---|' * len(ways)}"]
+    for corpus, found in facts["corpora"].items():
+        speeds = found["documents_per_second"]
+        shown = [f"{speed:,.1f} ({speeds['int8'] / speed:.1f}×)" for speed in speeds.values()]
+        rows.append(f"| {CORPORA[corpus][0]} | {' | '.join(shown)} |")
+    limits = "; ".join(
+        f"{CORPORA[corpus][0]} {facts['limit'][corpus]['int8']:.0%} in int8, "
+        f"{facts['limit'][corpus]['float32']:.0%} in float32"
+        for corpus in facts["corpora"]
+    )
+    return "\n".join(
+        [
+            *rows,
+            "",
+            "In brackets: how many times as fast int8 is. Of what a large product of matrices "
+            f"reaches on the same cores: {limits}. From the start of `bert4so order` to its end: "
+            f"{facts['cold_start']['order']:.2f} s; `import bert4so`: "
+            f"{facts['cold_start']['import']:.2f} s. {measured(facts)}",
+        ]
+    )
+
+
+def passes() -> str:
+    """What a pass is worth."""
+    facts = result("passes")
+    counts = sorted({one["passes"] for one in facts["found"]})
+    rows = [f"| τ / same order twice | {' | '.join(f'{k} passes' for k in counts)} |"]
+    rows.append(f"|---|{'---|' * len(counts)}")
+    for corpus in dict.fromkeys(one["corpus"] for one in facts["found"]):
+        own = {one["passes"]: one for one in facts["found"] if one["corpus"] == corpus}
+        shown = [f"{own[k]['tau']:.4f} / {own[k]['consistency']:.0%}" for k in counts]
+        rows.append(f"| {CORPORA[corpus][0]} | {' | '.join(shown)} |")
+    return "\n".join([*rows, "", measured(facts)])
+
+
+def long() -> str:
+    """What rounds of windows are worth."""
+    facts = result("long")
+    rounds = sorted({one["rounds"] for one in facts["found"]})
+    rows = [f"| τ / seconds | {' | '.join(f'{k} rounds' for k in rounds)} |"]
+    rows.append(f"|---|{'---|' * len(rounds)}")
+    for n in dict.fromkeys(one["sentences"] for one in facts["found"]):
+        own = {one["rounds"]: one for one in facts["found"] if one["sentences"] == n}
+        shown = [f"{own[k]['tau']:.4f} / {own[k]['seconds_per_document']:.1f}" for k in rounds]
+        rows.append(f"| {n:,} sentences | {' | '.join(shown)} |")
+    return "\n".join([*rows, "", measured(facts)])
+
+
+def training() -> str:
+    """Training speed against a plain loop."""
+    facts = result("training")
+    rows = ["| tokens a second | `bert4so train` | a plain loop | |", "|---|---|---|---|"]
+    for corpus, found in facts["corpora"].items():
+        own, plain = (found["tokens_per_second"][k] for k in ("bert4so train", "plain loop"))
+        rows.append(f"| {CORPORA[corpus][0]} | {own:,} | {plain:,} | {found['ratio']:.1f}× |")
+    return "\n".join([*rows, "", measured(facts)])
+
+
+def measured(facts: dict[str, Any]) -> str:
+    """What something was measured by, and on."""
+    machine = facts["machine"]
+    return f"`{facts['command']}` on {machine['cores']} cores of {machine['processor']}."
+
+
 def result(name: str) -> dict[str, Any]:
     """A file of results/."""
     facts: dict[str, Any] = json.loads((ROOT / "results" / f"{name}.json").read_text())
@@ -57,7 +153,14 @@ def percent(share: float) -> str:
     return f"{100 * share:.2f}"
 
 
-TABLES = {"neurips": neurips}
+TABLES = {
+    "neurips": neurips,
+    "bundled": bundled,
+    "speed": speed,
+    "passes": passes,
+    "long": long,
+    "training": training,
+}
 
 
 def filled(text: str) -> str:
@@ -66,5 +169,5 @@ def filled(text: str) -> str:
 
 
 if __name__ == "__main__":
-    readme = ROOT / "README.md"
-    readme.write_text(filled(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,51 @@
+"""How much memory many documents take: python benchmarks/memory.py --out FILE.json.
+
+So many stories, all different, from a generator; told is the most memory that the process ever had.
+"""
+
+import argparse
+import json
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bert4so import Orderer
+from bert4so.machine import machine
+
+STORY = [
+    "A girl found apple {} .",
+    "It was red .",
+    "She washed it .",
+    "She ate it .",
+    "She slept .",
+]
+
+
+def main() -> None:
+    """Measure, and write it down."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=1_000_000)
+    parser.add_argument("--out", type=Path, required=True)
+    asked = parser.parse_args()
+    began = time.perf_counter()
+    found = sum(1 for _ in Orderer.from_pretrained().order_all(stories(asked.documents), True))
+    facts = {
+        "command": " ".join(["python", *sys.argv]),
+        "machine": machine(),
+        "documents": found,
+        "megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "documents_per_second": round(found / (time.perf_counter() - began), 1),
+    }
+    asked.out.write_text(json.dumps(facts, indent=1) + "\n")
+
+
+def stories(number: int) -> Iterator[list[str]]:
+    """One after the other, none kept."""
+    for k in range(number):
+        yield [sentence.format(k) for sentence in STORY]
+
+
+if __name__ == "__main__":
+    main()
