@@ -19,7 +19,7 @@ FIVE := rocstories neurips sind acl_arc_abstracts nsf_awards
 
 bench: .venv/dev
 	$(BIN)/python benchmarks/speed.py $(RUN) rocstories nsf_awards --out results/speed.json
-	$(BIN)/python benchmarks/bundled.py $(FIVE) fairytaleqa_sections recipes_pd --out results/bundled.json
+	$(BIN)/python benchmarks/bundled.py $(RUN) $(FIVE) fairytaleqa_sections recipes_pd --out results/bundled.json
 	$(BIN)/python benchmarks/passes.py $(FIVE) --out results/passes.json
 	$(BIN)/python benchmarks/long.py fairytaleqa_sections --out results/long.json
 	$(BIN)/python benchmarks/training.py configs/bert4so-neurips.toml neurips rocstories --out results/training.json

@@ -74,6 +74,42 @@ def bundled() -> str:
     return "\n".join([*rows, "", f"In brackets 95 % intervals. {measured(facts)}"])
 
 
+LEARNED = {
+    "rocstories": ("ROCStory", "given to those who register with its authors"),
+    "rocstories_lower": ("ROCStory, more of it", "given to those who register with its authors"),
+    "sind_small": ("SIND, a part of its validation set", "given by its authors"),
+    "fairytaleqa_sections": ("FairytaleQA, sections of fairy tales", "Apache License 2.0"),
+    "recipes_pd": ("recipes", "public domain"),
+    "neurips": ("NeurIPS abstracts to 2015", "of their authors"),
+    "neurips_2016_2019": ("NeurIPS abstracts of 2016 to 2019", "of their authors"),
+    "peerread_arxiv": ("PeerRead, arXiv abstracts", "of their authors"),
+    "scitldr_a": ("SciTLDR, abstracts", "Apache License 2.0"),
+    "csabstruct": ("CSAbstruct, abstracts", "Apache License 2.0"),
+    "acl_arc_abstracts": ("ACL Anthology, abstracts to 2013", "of their authors"),
+}
+"""What the bundled model learned from, and on which terms."""
+
+
+def learned() -> str:
+    """What the bundled model learned from."""
+    facts = result("bundled")
+    rows = ["| corpus | documents | terms |", "|---|---|---|"]
+    for corpus, count in facts["learned"].items():
+        name, terms = LEARNED[corpus]
+        rows.append(f"| {name} | {count:,} | {terms} |")
+    run = facts["run"]
+    machine = run["machine"]
+    return "\n".join(
+        [
+            *rows,
+            "",
+            f"{run['steps']:,} steps, {run['cpu_minutes'] / 60:.1f} hours on {machine['cores']} "
+            f"cores of {machine['processor']} at {run['tokens_per_second']:,} tokens a second: "
+            f"{run['epoch']} epochs begun. {run['left_out_of_training']} documents were left out.",
+        ]
+    )
+
+
 def speed() -> str:
     """Documents a second, and how many times those of the alternatives."""
     facts = result("speed")
@@ -156,6 +192,7 @@ def percent(share: float) -> str:
 TABLES = {
     "neurips": neurips,
     "bundled": bundled,
+    "learned": learned,
     "speed": speed,
     "passes": passes,
     "long": long,
