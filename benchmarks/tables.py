@@ -85,7 +85,7 @@ LEARNED = {
     "peerread_arxiv": ("PeerRead, arXiv abstracts", "of their authors"),
     "scitldr_a": ("SciTLDR, abstracts", "Apache License 2.0"),
     "csabstruct": ("CSAbstruct, abstracts", "Apache License 2.0"),
-    "acl_arc_abstracts": ("ACL Anthology, abstracts to 2013", "of their authors"),
+    "acl_arc_abstracts": ("ACL Anthology, abstracts of the years of AAN", "of their authors"),
 }
 """What the bundled model learned from, and on which terms."""
 
