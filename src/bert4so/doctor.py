@@ -10,6 +10,7 @@ from bert4so.data.corpus import corpora, shelves
 from bert4so.locate import DEFAULT, locate
 from bert4so.machine import processor
 from bert4so.nouns import find_tagger, full_name
+from bert4so.orderer import BUNDLED
 
 EXTRAS = {
     "data": ["zstandard", "pysbd", "pyarrow", "datasets", "scipy"],
@@ -26,6 +27,7 @@ def findings() -> Iterator[tuple[str, str]]:
     yield "bert4so", version("bert4so")
     yield "python", platform.python_version()
     yield "cores", f"{os.cpu_count()} ({processor()})"
+    yield "model", f"{BUNDLED} ({sum(p.stat().st_size for p in BUNDLED.iterdir()) / 1e6:.1f} MB)"
     for extra, packages in EXTRAS.items():
         missing = [name for name in packages if find_spec(name) is None]
         hint = f"missing {', '.join(missing)}: pip install 'bert4so[{extra}]'"
