@@ -1,26 +1,29 @@
 """How good the bundled model is: python benchmarks/bundled.py RUN CORPUS... --out FILE.json.
 
 On whole test sets, asked as `bert4so order` asks it, with 95 % intervals over documents. RUN is the
-folder that it was exported from: told is what it learned from, and for how long.
+folder that it was exported from: told is what it learned from, for how long, and what of it stands
+in a test set, as `bert4so data check` looks for it.
 """
 
 import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from bert4so.checkpoint import load_run
+from bert4so.config import Run
+from bert4so.data.check import shared
 from bert4so.data.corpus import find_corpus, read_split, shuffle_seed
+from bert4so.document import Document
 from bert4so.evaluate import solve
 from bert4so.machine import machine
 from bert4so.orderer import BUNDLED, Orderer
 from bert4so.progress import progress_bar
-from bert4so.run import read_run
 from bert4so.summary import summarize
 from bert4so.train import splits_of
-
-ROOT = Path(__file__).parent.parent
 
 
 def main() -> None:
@@ -32,6 +35,9 @@ def main() -> None:
     parser.add_argument("--split", default="test")
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
+    run = load_run(asked.run)
+    train = splits_of(run).train
+    found_in_training = leaks(train, asked.corpora)
     backend = Orderer.from_pretrained(asked.model).asked()
     found = {}
     for corpus in asked.corpora:
@@ -39,27 +45,36 @@ def main() -> None:
         documents = read_split(folder, asked.split)
         with progress_bar(corpus, len(documents)) as advance:
             solved = solve(backend, documents, shuffle_seed(folder), advance)
-        found[corpus] = asdict(summarize([[one.orders for one in solved]]))
-        sys.stdout.write(f"{corpus}: {found[corpus]}\n")
+        name = Path(corpus).name
+        found[name] = asdict(summarize([[one.orders for one in solved]]))
+        sys.stdout.write(f"{name}: {found[name]}\n")
     facts = {
         "command": " ".join(["python", *sys.argv]),
         "machine": machine(),
         "run": json.loads((asked.run / "metrics.json").read_text()),
-        "learned": learned(),
+        "learned": learned(run, train),
+        "leaks": found_in_training,
         "found": found,
     }
     asked.out.write_text(json.dumps(facts, indent=1) + "\n")
 
 
-def learned() -> dict[str, int]:
+def learned(run: Run, train: Sequence[Document]) -> dict[str, int]:
     """How many documents of each corpus there were to learn from."""
-    run = read_run(ROOT / "configs" / "bundled.toml")
     names = {f"{name}/": name for name in run.join}
     counts = Counter[str]()
-    for document in splits_of(run).train:
+    for document in train:
         joined = (name for prefix, name in names.items() if document.id.startswith(prefix))
         counts[next(joined, run.corpus)] += 1
     return dict(counts)
+
+
+def leaks(train: Sequence[Document], corpora: Sequence[str]) -> dict[str, int]:
+    """What was learned from, and stands in a test set: how many documents."""
+    learned_from = ("bundled", "train")
+    places = {(Path(c).name, "test"): read_split(find_corpus(c), "test") for c in corpora}
+    found = shared({learned_from: train, **places})
+    return {f.what: len(f.ids) for f in found if "bundled/train" in f.what and "same" not in f.what}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """How much memory many documents take: python benchmarks/memory.py --out FILE.json.
 
-So many stories, all different, from a generator; told is the most memory that the process ever had.
+So many stories, all different, from a generator, and now and then a text that fills a row, or many;
+told is the most memory that the process ever had.
 """
 
 import argparse
@@ -21,6 +22,10 @@ STORY = [
     "She ate it .",
     "She slept .",
 ]
+
+LONG_EVERY = 5000
+LONG = 200
+"""Sentences."""
 
 
 def main() -> None:
@@ -44,7 +49,8 @@ def main() -> None:
 def stories(number: int) -> Iterator[list[str]]:
     """One after the other, none kept."""
     for k in range(number):
-        yield [sentence.format(k) for sentence in STORY]
+        story = [sentence.format(k) for sentence in STORY]
+        yield story if k % LONG_EVERY else [f"{n}: {s}" for n in range(LONG // 5) for s in story]
 
 
 if __name__ == "__main__":

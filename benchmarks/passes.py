@@ -2,7 +2,9 @@
 
 Every document is read in many independent shuffles. The answer of K passes is by the mean over K of
 them, as `bert4so order --passes K` has it; told are its Kendall's tau and PMR, and how often two
-answers of K other shuffles each are the same order, which is how much of an answer is luck.
+answers of K other shuffles each are the same order, which is how much of an answer is luck. And
+with the shuffles of `bert4so order`, which follow from the sentences: how often the same sentences,
+given in another order, are answered the same, and a document alone as among others.
 """
 
 import argparse
@@ -20,7 +22,7 @@ from bert4so.document import Document, Puzzle
 from bert4so.errors import UserError
 from bert4so.machine import machine
 from bert4so.metrics import average
-from bert4so.orderer import BUNDLED
+from bert4so.orderer import BUNDLED, Orderer
 from bert4so.runtime import ExportedModel
 
 PASSES = (1, 2, 4, 8)
@@ -39,7 +41,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     model = ExportedModel.load(asked.model)
-    found = []
+    found, promised = [], {}
     for corpus in asked.corpora:
         documents = sampled(read_split(find_corpus(corpus), asked.split), DOCUMENTS)
         documents = [document for document in documents if fits(model, document)]
@@ -47,11 +49,14 @@ def main() -> None:
         for passes in PASSES:
             found.append({"corpus": corpus, "passes": passes} | worth(views, passes))
             sys.stdout.write(f"{found[-1]}\n")
+        promised[corpus] = promises(Orderer.from_pretrained(asked.model), documents)
+        sys.stdout.write(f"{corpus}: {promised[corpus]}\n")
     facts = {
         "command": " ".join(["python", *sys.argv]),
         "machine": machine(),
         "split": asked.split,
         "found": found,
+        "promised": promised,
     }
     asked.out.write_text(json.dumps(facts, indent=1) + "\n")
 
@@ -84,6 +89,22 @@ def worth(views: Sequence[View], passes: int) -> dict[str, float]:
         "tau": round(float(np.mean([m.tau for m in metrics])), 4),
         "pmr": round(float(np.mean([m.pmr for m in metrics])), 4),
         "consistency": round(float(np.mean(same)), 4),
+    }
+
+
+def promises(orderer: Orderer, documents: Sequence[Document]) -> dict[str, float]:
+    """How often an answer is the same as another to the same sentences, as users ask."""
+    one, other = (
+        [shuffle(document, f"promise/{k}") for document in documents] for k in ("one", "other")
+    )
+    first, second = (
+        [ordering.sentences for ordering in orderer.order_all([p.sentences for p in puzzles])]
+        for puzzles in (one, other)
+    )
+    alone = [orderer.order(puzzle.sentences).sentences for puzzle in one]
+    return {
+        "shuffled otherwise": float(np.mean([a == b for a, b in zip(first, second, strict=True)])),
+        "alone": float(np.mean([a == b for a, b in zip(first, alone, strict=True)])),
     }
 
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,19 +31,20 @@ from bert4so.data.corpus import find_corpus, read_split, sampled
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Puzzle
 from bert4so.export import export
-from bert4so.machine import machine
+from bert4so.inputs.pairs import PairsInput
+from bert4so.machine import cores, machine
 from bert4so.model import OrderingModel
 from bert4so.models import MODELS
-from bert4so.ranking import ranked
-from bert4so.runtime import ExportedModel
+from bert4so.orderer import Orderer
+from bert4so.windows import ENOUGH
 
 REPEATS = 5
 DOCUMENTS = 256
-CHECKED = 100
+CHECKED = 2000
 """Documents by which the exported forms are checked."""
 
-PAIRS = 16
-"""Documents that B-TSort orders: it takes long for them."""
+PAIRS = 32
+"""Of the documents, those that B-TSort orders: it takes long for them."""
 
 STORY = "She ate it.\nA girl found an apple.\nIt was red.\nShe washed it.\nThen she felt full.\n"
 SIDE = 2048
@@ -57,110 +59,133 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     _, model = load_model(asked.run)
-    checked_on = read_split(find_corpus(asked.corpora[0]), "valid")[:CHECKED]
+    checked_on = sampled(read_split(find_corpus(asked.corpora[0]), "valid"), CHECKED)
     with TemporaryDirectory() as place:
         folders = {form: Path(place) / form for form in ("float32", "int8")}
         for form, folder in folders.items():
             export(asked.run, folder, checked_on, form == "int8", "a benchmark")
-        exported = {form: ExportedModel.load(folder) for form, folder in folders.items()}
-        corpora = {name: measured(name, model, exported) for name in asked.corpora}
+        forms = {form: Orderer.from_pretrained(folder) for form, folder in folders.items()}
         facts = {
             "command": " ".join(["python", *sys.argv]),
             "machine": machine(),
-            "corpora": corpora,
-            "limit": limits(model, corpora),
+            "corpora": {name: measured(name, model, forms) for name in asked.corpora},
             "cold_start": cold_start(folders["int8"]),
         }
     asked.out.write_text(json.dumps(facts, indent=1) + "\n")
 
 
-def measured(
-    corpus: str, model: OrderingModel[Any], exported: dict[str, ExportedModel]
-) -> dict[str, Any]:
+def measured(corpus: str, model: OrderingModel[Any], forms: dict[str, Orderer]) -> dict[str, Any]:
     """Documents a second of every way to order the documents of a corpus."""
     documents = sampled(read_split(find_corpus(corpus), "test"), DOCUMENTS)
     puzzles = [shuffle(document, seed=0).without_answer() for document in documents]
-    puzzles = [puzzle for puzzle in puzzles if fits(model, puzzle)]
+    few = puzzles[:PAIRS]
     pairs = pair_system(model)
     ways: dict[str, tuple[Callable[[], object], int]] = {
-        "int8": (lambda: exported["int8"].order(puzzles), len(puzzles)),
-        "float32": (lambda: exported["float32"].order(puzzles), len(puzzles)),
-        "pytorch, batches of 32": (lambda: padded(model, puzzles, 32), len(puzzles)),
-        "pytorch, one by one": (lambda: padded(model, puzzles, 1), len(puzzles)),
-        "b-tsort, same encoder": (lambda: pairs.order(puzzles[:PAIRS]), PAIRS),
+        "int8": (lambda: ordered(forms["int8"], puzzles), len(puzzles)),
+        "float32": (lambda: ordered(forms["float32"], puzzles), len(puzzles)),
+        "PyTorch, batches of 32": (lambda: padded(model, puzzles, 32), len(puzzles)),
+        "PyTorch, one by one": (lambda: padded(model, puzzles, 1), len(puzzles)),
+        "int8, few": (lambda: ordered(forms["int8"], few), len(few)),
+        "B-TSort, few": (lambda: pairs.order(few), len(few)),
     }
+    products = {"float32": product(np.float32), "int8": product(np.uint8)}
     seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(REPEATS):
+    peaks: dict[str, list[float]] = {name: [] for name in products}
+    for turn in range(REPEATS + 1):
         for name, (order, count) in ways.items():
-            began = time.perf_counter()
-            order()
-            seconds[name].append((time.perf_counter() - began) / count)
-    tokens = [len(exported["int8"].packer.pack(p.sentences).ids) for p in puzzles]
+            taken = timed(order) / count
+            seconds[name] += [taken] if turn else []  # the first turn warms up
+        for form, multiply in products.items():
+            peaks[form].append(timed(multiply))
+    operations = statistics.mean(needed(model, tokens) for tokens in lengths(model, puzzles))
     return {
         "documents": len(puzzles),
-        "tokens_per_document": statistics.mean(tokens),
-        "squared_tokens_per_document": statistics.mean(t * t for t in tokens),
-        "documents_per_second": {n: round(1 / statistics.median(s), 2) for n, s in seconds.items()},
-        "spread": {n: round(max(s) / min(s), 2) for n, s in seconds.items()},
+        "documents_of_b_tsort": len(few),
+        "by_windows": sum(not whole(model, puzzle) for puzzle in puzzles),
+        "documents_per_second": {name: rates(some) for name, some in seconds.items()},
+        "operations_per_document": round(operations),
+        "share_of_limit": {
+            form: round(
+                operations
+                / statistics.median(seconds[form])
+                / (2 * SIDE**3 / statistics.median(peaks[form])),
+                3,
+            )
+            for form in products
+        },
     }
 
 
-def fits(model: OrderingModel[Any], puzzle: Puzzle) -> bool:
-    """Whether it can be read as one row."""
-    try:
-        model.check(puzzle)
-    except Exception:
-        return False
-    return True
+def timed(job: Callable[[], object]) -> float:
+    """How many seconds it takes."""
+    began = time.perf_counter()
+    job()
+    return time.perf_counter() - began
+
+
+def rates(seconds: Sequence[float]) -> dict[str, float]:
+    """Documents a second."""
+    return {
+        "median": round(1 / statistics.median(seconds), 2),
+        "slowest": round(1 / max(seconds), 2),
+        "fastest": round(1 / min(seconds), 2),
+    }
+
+
+def ordered(orderer: Orderer, puzzles: Sequence[Puzzle]) -> None:
+    """As users have it: what does not fit a row is ordered by windows."""
+    for _ in orderer.order_all([puzzle.sentences for puzzle in puzzles]):
+        pass
+
+
+def whole(model: OrderingModel[Any], puzzle: Puzzle) -> bool:
+    """Whether it is read as one row, not by windows."""
+    packer = model.input.packer
+    return sum(min(n, ENOUGH) + 2 for n in map(len, packer.pieces(puzzle.sentences))) <= (
+        packer.layout.positions
+    )
 
 
 @torch.inference_mode()
 def padded(model: OrderingModel[Any], puzzles: Sequence[Puzzle], batch: int) -> None:
-    """As public code does: so many at a time as they come, padded to the longest."""
+    """As public code does: so many at a time as they come, padded to the longest, cut to a row."""
     for start in range(0, len(puzzles), batch):
         some = model.input(puzzles[start : start + batch])
-        for decision in model.decoder.order(model.encode(some), some):
-            ranked(np.array(decision.scores))
+        model.decoder.order(model.encode(some), some)
 
 
 def pair_system(model: OrderingModel[Any]) -> OrderingModel[Any]:
     """B-TSort on the same encoder; what it has learned does not matter for the time it takes."""
     system = MODELS["b-tsort"]
     config = checked(system.Config, {**system.DESK["model"], "pooling": "mean"}, "b-tsort")
-    built = system.build(config, system.make_input(config, []))
+    input = PairsInput(model.input.packer, model.input.encoder_config, both_directions=False)
+    built = system.build(config, input)
     encoder = model.get_submodule("sentence_encoder.row").encoder
     built.get_submodule("sentence_encoder.row").encoder = encoder
     return built.eval()
 
 
-def limits(model: OrderingModel[Any], corpora: dict[str, Any]) -> dict[str, Any]:
-    """The operations that the model needs, over the time, against a large product of matrices."""
-    peak = {"float32": product(np.float32), "int8": product(np.uint8)}
+def lengths(model: OrderingModel[Any], puzzles: Sequence[Puzzle]) -> list[int]:
+    """The tokens of each, as one row."""
+    rows = model.input.packer.pack_all([puzzle.sentences for puzzle in puzzles])
+    return [len(row.ids) for row in rows]
+
+
+def needed(model: OrderingModel[Any], tokens: int) -> int:
+    """The operations of the encoder for a row of so many tokens."""
     config = model.get_submodule("sentence_encoder.row").encoder.config
-    layers, width, inner = (
-        config.num_hidden_layers,
-        config.hidden_size,
-        config.intermediate_size,
-    )
-    a_token = 2 * layers * (4 * width * width + 2 * width * inner)
-    found: dict[str, Any] = {"operations_per_second": {k: round(v) for k, v in peak.items()}}
-    for name, facts in corpora.items():
-        attention = 4 * layers * width * facts["squared_tokens_per_document"]
-        operations = a_token * facts["tokens_per_document"] + attention
-        found[name] = {
-            form: round(operations * facts["documents_per_second"][form] / peak[form], 3)
-            for form in peak
-        }
-    return found
+    width, inner = config.hidden_size, config.intermediate_size
+    a_layer = 2 * tokens * (4 * width * width + 2 * width * inner) + 4 * width * tokens * tokens
+    return int(config.num_hidden_layers * a_layer)
 
 
-def product(kind: type) -> float:
-    """Operations a second in a large product of matrices of a type."""
-    whole = kind is np.uint8
-    operator = "MatMulInteger" if whole else "MatMul"
-    types = (TensorProto.UINT8, TensorProto.INT32) if whole else (TensorProto.FLOAT,) * 2
+def product(kind: type) -> Callable[[], object]:
+    """A large product of matrices of a type."""
+    integer = kind is np.uint8
+    operator = "MatMulInteger" if integer else "MatMul"
+    types = (TensorProto.UINT8, TensorProto.INT32) if integer else (TensorProto.FLOAT,) * 2
     draw = np.random.default_rng(0)
-    weight = draw.integers(-63, 64, (SIDE, SIDE)).astype(np.int8 if whole else kind)
+    weight = draw.integers(-63, 64, (SIDE, SIDE)).astype(np.int8 if integer else kind)
     graph = make_graph(
         [make_node(operator, ["a", "b"], ["c"])],
         "product",
@@ -169,35 +194,28 @@ def product(kind: type) -> float:
         [from_array(weight, "b")],
     )
     built = make_model(graph, opset_imports=[make_opsetid("", 21)], ir_version=10)
-    session = onnxruntime.InferenceSession(built.SerializeToString())
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = cores()
+    session = onnxruntime.InferenceSession(built.SerializeToString(), options)
     given = {"a": draw.integers(0, 255, (SIDE, SIDE)).astype(kind)}
-    seconds = []
-    for _ in range(REPEATS):
-        began = time.perf_counter()
-        session.run(None, given)
-        seconds.append(time.perf_counter() - began)
-    return float(2 * SIDE**3 / min(seconds))
+    return lambda: session.run(None, given)
 
 
-def cold_start(model: Path) -> dict[str, float]:
-    """Seconds from the start of a process to its end."""
+def cold_start(model: Path) -> dict[str, Any]:
+    """Seconds from the start of a process to its end: median, least and most."""
     order = [sys.executable, "-m", "bert4so", "order", "--model", str(model)]
     load = [sys.executable, "-c", "import bert4so"]
     bare = [sys.executable, "-c", "pass"]
-    return {
-        "order": process(order),
-        "import": round(process(load) - process(bare), 3),
-    }
+    return {"order": process(order), "import bert4so": process(load), "python": process(bare)}
 
 
-def process(command: list[str]) -> float:
-    """The median time of a process."""
-    seconds = []
-    for _ in range(REPEATS):
-        began = time.perf_counter()
-        subprocess.run(command, input=STORY, text=True, capture_output=True, check=True)
-        seconds.append(time.perf_counter() - began)
-    return round(statistics.median(seconds), 3)
+def process(command: list[str]) -> list[float]:
+    """The median time of a process, the least and the most."""
+    seconds = [
+        timed(partial(subprocess.run, command, input=STORY, text=True, capture_output=True))
+        for _ in range(2 * REPEATS)
+    ]
+    return [round(some, 3) for some in (statistics.median(seconds), min(seconds), max(seconds))]
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from bert4so.experiments.paper import CORPORA as PAPER
 from bert4so.experiments.paper import TABLE_1
 
 ROOT = Path(__file__).parent.parent
@@ -48,15 +49,15 @@ def neurips() -> str:
 
 
 CORPORA = {
-    "rocstories": ("ROCStory", "0.8487 / 55.65"),
-    "neurips": ("NeurIPS", "0.7778 / 30.70"),
-    "sind": ("SIND", "0.5916 / 19.07"),
-    "acl_arc_abstracts": ("AAN (a stand-in)", ""),
-    "nsf_awards": ("NSF (a stand-in)", ""),
-    "fairytaleqa_sections": ("fairy tales", ""),
-    "recipes_pd": ("recipes", ""),
+    "rocstories": "ROCStory",
+    "neurips": "NeurIPS",
+    "sind": "SIND",
+    "acl_arc_abstracts": "AAN (a stand-in)",
+    "nsf_awards": "NSF (a stand-in)",
+    "fairytaleqa_sections": "fairy tales",
+    "recipes_pd": "recipes",
 }
-"""What corpora are called, and what the paper has on them."""
+"""What corpora are called; those that the paper has too as it calls them."""
 
 
 def bundled() -> str:
@@ -65,7 +66,8 @@ def bundled() -> str:
     rows = ["| test documents of | number | τ | PMR | accuracy | the paper's τ / PMR |"]
     rows.append("|---|---|---|---|---|---|")
     for corpus, found in facts["found"].items():
-        name, paper = CORPORA[corpus]
+        name = CORPORA[corpus]
+        paper = "{:.4f} / {:.2f}".format(*TABLE_1["bert4so", name]) if name in PAPER else ""
         metrics, (low, high) = found["metrics"], found["intervals"]["tau"]
         rows.append(
             f"| {name} | {metrics['documents']:,} | {metrics['tau']:.4f} ({low:.4f} to {high:.4f}) "
@@ -99,77 +101,160 @@ def learned() -> str:
         rows.append(f"| {name} | {count:,} | {terms} |")
     run = facts["run"]
     machine = run["machine"]
+    leaked = sum(facts["leaks"].values())
     return "\n".join(
         [
             *rows,
             "",
             f"{run['steps']:,} steps, {run['cpu_minutes'] / 60:.1f} hours on {machine['cores']} "
-            f"cores of {machine['processor']} at {run['tokens_per_second']:,} tokens a second: "
-            f"{run['epoch']} epochs begun. {run['left_out_of_training']} documents were left out.",
+            f"cores of {machine['processor']} at {run['tokens_per_second']:,} tokens a second. "
+            f"{run['left_out_of_training']} documents were left out; of the others, {leaked} share "
+            "two sentences or more with a test document of the table above.",
         ]
     )
+
+
+def proxies() -> str:
+    """What short runs said of encoders and losses."""
+    facts = result("proxies")
+    rows = ["| encoder | loss | steps | validation τ | PMR |", "|---|---|---|---|---|"]
+    for one in facts:
+        model, valid = one["model"], one["valid"]
+        rows.append(
+            f"| {Path(model['encoder']).name} | {model['loss']} | {one['steps']} "
+            f"| {valid['tau']:.4f} | {percent(valid['pmr'])} |"
+        )
+    return "\n".join(rows)
 
 
 def speed() -> str:
     """Documents a second, and how many times those of the alternatives."""
     facts = result("speed")
-    ways = list(next(iter(facts["corpora"].values()))["documents_per_second"])
-    rows = [f"| documents a second | {' | '.join(ways)} |", f"|---|{'---|' * len(ways)}"]
-    for corpus, found in facts["corpora"].items():
-        speeds = found["documents_per_second"]
-        shown = [f"{speed:,.1f} ({speeds['int8'] / speed:.1f}×)" for speed in speeds.values()]
-        rows.append(f"| {CORPORA[corpus][0]} | {' | '.join(shown)} |")
+    names = list(facts["corpora"])
+    rows = [
+        f"| documents a second | {' | '.join(CORPORA[name] for name in names)} |",
+        f"|---|{'---|' * len(names)}",
+    ]
+    for way in next(iter(facts["corpora"].values()))["documents_per_second"]:
+        rows.append(f"| {way} | {' | '.join(pace(facts['corpora'][n], way) for n in names)} |")
     limits = "; ".join(
-        f"{CORPORA[corpus][0]} {facts['limit'][corpus]['int8']:.0%} in int8, "
-        f"{facts['limit'][corpus]['float32']:.0%} in float32"
-        for corpus in facts["corpora"]
+        f"{CORPORA[name]} {found['share_of_limit']['int8']:.0%} in int8, "
+        f"{found['share_of_limit']['float32']:.0%} in float32"
+        for name, found in facts["corpora"].items()
     )
+    samples = "; ".join(
+        f"{found['documents']} documents of {CORPORA[name]} ({found['by_windows']} by windows), "
+        f"of which B-TSort orders {found['documents_of_b_tsort']} (few)"
+        for name, found in facts["corpora"].items()
+    )
+    start = facts["cold_start"]
+    load = start["import bert4so"][0] - start["python"][0]
     return "\n".join(
         [
             *rows,
             "",
-            "In brackets: how many times as fast int8 is. Of what a large product of matrices "
-            f"reaches on the same cores: {limits}. From the start of `bert4so order` to its end: "
-            f"{facts['cold_start']['order']:.2f} s; `import bert4so`: "
-            f"{facts['cold_start']['import']:.2f} s. {measured(facts)}",
+            "Median, slowest and fastest of five turns, and how many times as fast int8 is. "
+            f"{samples}. Of what a large product of matrices reaches on the same cores: {limits}. "
+            f"From the start of `bert4so order` to its end: {start['order'][0]:.2f} s "
+            f"({start['order'][1]:.2f} to {start['order'][2]:.2f}); "
+            f"`import bert4so`: {load:.2f} s. {measured(facts)}",
         ]
     )
+
+
+def pace(found: dict[str, Any], way: str) -> str:
+    """Documents a second of a way, and how many times as fast int8 is on the same documents."""
+    paces = found["documents_per_second"]
+    own, peer = paces[way], paces["int8, few" if "few" in way else "int8"]
+    ratio = "" if own is peer else f", {peer['median'] / own['median']:.1f}×"
+    return f"{own['median']:,.1f} ({own['slowest']:,.1f} to {own['fastest']:,.1f}){ratio}"
 
 
 def passes() -> str:
     """What a pass is worth."""
     facts = result("passes")
     counts = sorted({one["passes"] for one in facts["found"]})
-    rows = [f"| τ / same order twice | {' | '.join(f'{k} passes' for k in counts)} |"]
-    rows.append(f"|---|{'---|' * len(counts)}")
+    rows = [f"| τ / same order twice | documents | {' | '.join(f'K = {k}' for k in counts)} |"]
+    rows.append(f"|---|---|{'---|' * len(counts)}")
     for corpus in dict.fromkeys(one["corpus"] for one in facts["found"]):
         own = {one["passes"]: one for one in facts["found"] if one["corpus"] == corpus}
         shown = [f"{own[k]['tau']:.4f} / {own[k]['consistency']:.0%}" for k in counts]
-        rows.append(f"| {CORPORA[corpus][0]} | {' | '.join(shown)} |")
-    return "\n".join([*rows, "", measured(facts)])
+        rows.append(f"| {CORPORA[corpus]} | {own[counts[0]]['documents']} | {' | '.join(shown)} |")
+    least = {
+        kind: min(found[kind] for found in facts["promised"].values())
+        for kind in ("shuffled otherwise", "alone")
+    }
+    return "\n".join(
+        [
+            *rows,
+            "",
+            "Each pass reads the sentences in a shuffle of its own, drawn at random here. With the "
+            "shuffles of `bert4so order`, the same sentences given in another order were answered "
+            f"the same in {least['shuffled otherwise']:.1%} of documents or more, and a document "
+            f"alone as among others in {least['alone']:.1%} or more. {measured(facts)}",
+        ]
+    )
 
 
 def long() -> str:
     """What rounds of windows are worth."""
     facts = result("long")
     rounds = sorted({one["rounds"] for one in facts["found"]})
-    rows = [f"| τ / seconds | {' | '.join(f'{k} rounds' for k in rounds)} |"]
-    rows.append(f"|---|{'---|' * len(rounds)}")
-    for n in dict.fromkeys(one["sentences"] for one in facts["found"]):
-        own = {one["rounds"]: one for one in facts["found"] if one["sentences"] == n}
-        shown = [f"{own[k]['tau']:.4f} / {own[k]['seconds_per_document']:.1f}" for k in rounds]
-        rows.append(f"| {n:,} sentences | {' | '.join(shown)} |")
+    rows = [
+        f"| τ / ms a sentence | documents | {' | '.join(f'{k} rounds' for k in rounds)} |",
+        f"|---|---|{'---|' * len(rounds)}",
+    ]
+    for corpus, n in dict.fromkeys((one["corpus"], one["sentences"]) for one in facts["found"]):
+        own = {
+            one["rounds"]: one
+            for one in facts["found"]
+            if (one["corpus"], one["sentences"]) == (corpus, n)
+        }
+        shown = [f"{own[k]['tau']:.4f} / {own[k]['milliseconds_per_sentence']:.1f}" for k in rounds]
+        documents = own[rounds[0]]["documents"]
+        rows.append(f"| {CORPORA[corpus]}, {n:,} sentences | {documents} | {' | '.join(shown)} |")
     return "\n".join([*rows, "", measured(facts)])
 
 
 def training() -> str:
-    """Training speed against a plain loop."""
-    facts = result("training")
-    rows = ["| tokens a second | `bert4so train` | a plain loop | |", "|---|---|---|---|"]
-    for corpus, found in facts["corpora"].items():
-        own, plain = (found["tokens_per_second"][k] for k in ("bert4so train", "plain loop"))
-        rows.append(f"| {CORPORA[corpus][0]} | {own:,} | {plain:,} | {found['ratio']:.1f}× |")
-    return "\n".join([*rows, "", measured(facts)])
+    """Training speed against a plain loop, and that nothing is lost by it."""
+    facts, learned = result("training"), result("accuracy")
+    names = list(facts["found"])
+    rows = [
+        f"| tokens a second | {' | '.join(CORPORA[name] for name in names)} |",
+        f"|---|{'---|' * len(names)}",
+    ]
+    for way in next(iter(facts["found"].values())):
+        shown = []
+        for name in names:
+            own, plain = facts["found"][name][way], facts["found"][name]["a plain loop"]
+            ratio = "" if own is plain else f", {own['median'] / plain['median']:.2f}×"
+            shown.append(f"{own['median']:,} ({own['slowest']:,} to {own['fastest']:,}){ratio}")
+        rows.append(f"| {way} | {' | '.join(shown)} |")
+    taus = "; ".join(
+        f"{way} {found['valid']['tau']:.4f} ± {found['valid']['sd']:.4f} in validation, "
+        f"{found['test']['tau']:.4f} ± {found['test']['sd']:.4f} in test"
+        for way, found in learned["summary"].items()
+    )
+    return "\n".join(
+        [
+            *rows,
+            "",
+            f"Median, slowest and fastest of five turns. {measured(facts)}",
+            "",
+            f"τ on NeurIPS after {learned['run']['train']['epochs']} epochs, mean and standard "
+            f"deviation over three seeds: {taus}. {measured(learned)}",
+        ]
+    )
+
+
+def memory() -> str:
+    """The most memory that many documents take."""
+    facts = result("memory")
+    return (
+        f"{facts['documents']:,} documents from a generator took {facts['megabytes']:,} MB at "
+        f"most. {measured(facts)}"
+    )
 
 
 def measured(facts: dict[str, Any]) -> str:
@@ -193,10 +278,12 @@ TABLES = {
     "neurips": neurips,
     "bundled": bundled,
     "learned": learned,
+    "proxies": proxies,
     "speed": speed,
     "passes": passes,
     "long": long,
     "training": training,
+    "memory": memory,
 }
 
 

@@ -2,18 +2,18 @@
 
     python benchmarks/training.py CONFIG.toml CORPUS... --out results/training.json
 
-Both train the same system on the same documents by turns. The plain loop is what public code does:
-random batches, padded to the longest, the encoder's own dropout, an optimizer that is not fused.
+All train the same system on the same documents by turns. The plain loop is what public code does:
+random batches, padded to the longest, the encoder's own dropout, an optimizer that is not fused;
+then one thing after the other is done as `bert4so train` does it; then what it could do besides.
 Tokens a second count no padding.
 """
 
 import argparse
 import json
-import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,10 @@ import torch
 from torch.nn.utils import clip_grad_norm_
 
 from bert4so.config import Run
+from bert4so.data.batches import epoch_batches
 from bert4so.data.corpus import Splits, find_corpus, read_split
 from bert4so.data.shuffle import shuffle
-from bert4so.document import Document
+from bert4so.document import Document, Puzzle
 from bert4so.machine import machine
 from bert4so.model import OrderingModel
 from bert4so.models import MODELS
@@ -47,25 +48,37 @@ def main() -> None:
     found = {}
     for corpus in asked.corpora:
         run = read_run(asked.config, [*asked.set, f"corpus={corpus}"])
-        documents = read_split(find_corpus(corpus), "train")
-        loops = {"bert4so train": own_loop(run, documents), "plain loop": plain(run, documents)}
+        loops = all_loops(run, read_split(find_corpus(corpus), "train"))
         speeds: dict[str, list[float]] = {name: [] for name in loops}
-        for _ in range(TURNS):
+        for turn in range(TURNS + 1):
             for name, loop in loops.items():
-                speeds[name].append(speed(loop))
-        medians = {name: round(statistics.median(some)) for name, some in speeds.items()}
-        found[corpus] = {
-            "tokens_per_second": medians,
-            "ratio": round(medians["bert4so train"] / medians["plain loop"], 2),
-            "spread": {name: round(max(s) / min(s), 2) for name, s in speeds.items()},
+                reached = speed(loop)
+                speeds[name] += [reached] if turn else []  # the first turn warms up
+        found[Path(corpus).name] = {
+            name: {
+                "median": round(statistics.median(some)),
+                "slowest": round(min(some)),
+                "fastest": round(max(some)),
+            }
+            for name, some in speeds.items()
         }
-        sys.stdout.write(f"{corpus}: {found[corpus]}\n")
-    facts = {
-        "command": " ".join(["python", *sys.argv]),
-        "machine": machine(),
-        "corpora": found,
-    }
+        sys.stdout.write(f"{corpus}: {found}\n")
+    facts = {"command": " ".join(["python", *sys.argv]), "machine": machine(), "found": found}
     asked.out.write_text(json.dumps(facts, indent=1) + "\n")
+
+
+def all_loops(run: Run, documents: Sequence[Document]) -> dict[str, Callable[[], int]]:
+    """A step of each way to train: how many tokens it had."""
+    fixed = run.model_copy(update={"model": run.model.model_copy(update={"embeddings": "fixed"})})
+    half = run.model_copy(update={"train": run.train.model_copy(update={"precision": "bf16"})})
+    return {
+        "a plain loop": plain(run, documents, dropout=0.1, alike=False),
+        "without the encoder's dropout": plain(run, documents, dropout=0.0, alike=False),
+        "and like lengths together": plain(run, documents, dropout=0.0, alike=True),
+        "`bert4so train`": own(run, documents),
+        "`bert4so train` with fixed embeddings": own(fixed, documents),
+        "`bert4so train` in bf16": own(half, documents),
+    }
 
 
 def speed(loop: Callable[[], int]) -> float:
@@ -75,25 +88,33 @@ def speed(loop: Callable[[], int]) -> float:
     return tokens / (time.perf_counter() - began)
 
 
-def own_loop(run: Run, documents: Sequence[Document]) -> Callable[[], int]:
-    """A step of `bert4so train`: how many tokens it had."""
+def own(run: Run, documents: Sequence[Document]) -> Callable[[], int]:
+    """A step of `bert4so train`."""
     trainer = Trainer(run, Splits(list(documents), list(documents[:8]), []), Path("unused"))
     steps = (step for epoch in range(1, 1000) for step in trainer.learn(epoch))
     return lambda: next(steps).tokens
 
 
-def plain(run: Run, documents: Sequence[Document]) -> Callable[[], int]:
-    """A step of a plain loop: how many tokens it had."""
+def plain(
+    run: Run, documents: Sequence[Document], dropout: float, alike: bool
+) -> Callable[[], int]:
+    """A step of a plain loop."""
     system = MODELS[run.system]
-    config = run.model.model_copy(update={"encoder_dropout": 0.1, "embeddings": "learned"})
+    config = run.model.model_copy(update={"encoder_dropout": dropout, "embeddings": "learned"})
     model: OrderingModel[Any] = system.build(config, system.make_input(config, documents))
     system.initialize(model, config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
-    drawn = random_batches(documents, run.train.batch)
+    sizes = [model.input.size(Puzzle(document.sentences)) if alike else 0 for document in documents]
+    ids = [document.id for document in documents]
+    batches = (
+        [documents[i] for i in chosen]
+        for epoch in range(1000)
+        for chosen in epoch_batches(ids, sizes, run.train.batch, run.seed, epoch)
+    )
 
     def step() -> int:
         model.train()
-        batch = model.input([shuffle(document, 0) for document in next(drawn)])
+        batch = model.input([shuffle(document, 0) for document in next(batches)])
         model(batch).backward()
         clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
@@ -101,13 +122,6 @@ def plain(run: Run, documents: Sequence[Document]) -> Callable[[], int]:
         return batch.tokens
 
     return step
-
-
-def random_batches(documents: Sequence[Document], size: int) -> Iterator[list[Document]]:
-    """Documents as a shuffled loader gives them."""
-    rng = random.Random(0)
-    while True:
-        yield rng.sample(list(documents), size)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,96 @@
+"""Whether what makes training fast harms what is learned, over three seeds:
+
+    python benchmarks/accuracy.py CONFIG.toml --out results/accuracy.json
+
+As many epochs of `bert4so train`, and of what public code does: random batches, and the encoder's
+own dropout. Told are Kendall's tau and PMR on validation and on test documents after the last.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bert4so.config import Run
+from bert4so.data.draw import draw
+from bert4so.evaluate import measure, solve
+from bert4so.machine import machine
+from bert4so.progress import progress_bar
+from bert4so.run import read_run
+from bert4so.train import Trainer, splits_of
+
+SEEDS = (1, 2, 3)
+WAYS = {"bert4so train": False, "plain loop": True}
+
+
+class PlainTrainer(Trainer):
+    """Its batches are of documents of any length."""
+
+    def _batches(self, epoch: int) -> list[list[int]]:
+        documents, size = self.splits.train, self.run.train.batch
+        drawn = sorted(
+            range(len(documents)),
+            key=lambda i: draw("plain", self.run.seed, epoch, documents[i].id),
+        )
+        return [drawn[i : i + size] for i in range(0, len(drawn), size)]
+
+
+def main() -> None:
+    """Measure, and write it down."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("config", type=Path)
+    parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--out", type=Path, required=True)
+    asked = parser.parse_args()
+    found: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
+    for seed in SEEDS:
+        for way, plain in WAYS.items():
+            dropout = ["model.encoder_dropout=0.1"] if plain else []
+            run = read_run(asked.config, [*asked.set, f"seed={seed}", *dropout])
+            found[way].append(learned(run, PlainTrainer if plain else Trainer, f"{way}, {seed}"))
+            sys.stdout.write(f"{way}, seed {seed}: {found[way][-1]}\n")
+    facts = {
+        "command": " ".join(["python", *sys.argv]),
+        "machine": machine(),
+        "run": run.model_dump(),
+        "found": found,
+        "summary": {way: summary(some) for way, some in found.items()},
+    }
+    asked.out.write_text(json.dumps(facts, indent=1) + "\n")
+
+
+def learned(run: Run, kind: type[Trainer], title: str) -> dict[str, Any]:
+    """What a run knows after its last epoch, and how long that took."""
+    with TemporaryDirectory() as unused:
+        trainer = kind(run, splits_of(run), Path(unused))
+        with progress_bar(title, trainer.steps) as advance:
+            for epoch in trainer.epochs():
+                for _ in trainer.learn(epoch):
+                    advance(1)
+    splits, steps = trainer.splits, trainer.history.steps
+    held_out = {"valid": splits.valid, "test": splits.test}
+    return {
+        "seed": run.seed,
+        "tokens_per_second": round(sum(step.tokens for step in steps) / steps[-1].seconds),
+        **{
+            split: asdict(measure(solve(trainer.model, documents, splits.seed)))
+            for split, documents in held_out.items()
+        },
+    }
+
+
+def summary(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Mean and standard deviation of tau over the seeds."""
+    taus = {split: [one[split]["tau"] for one in found] for split in ("valid", "test")}
+    return {
+        split: {"tau": round(statistics.mean(some), 4), "sd": round(statistics.stdev(some), 4)}
+        for split, some in taus.items()
+    }
+
+
+if __name__ == "__main__":
+    main()
