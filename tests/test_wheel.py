@@ -34,6 +34,11 @@ def test_it_is_small_and_has_no_torch(bare):
     assert run(bare / "python", "-c", "import torch").returncode == 1
 
 
+def test_it_orders_out_of_the_box(bare, tmp_path):
+    done = run(bare / "bert4so", "order", input="Then we ate.\nWe cooked.\n", cwd=tmp_path)
+    assert done.stdout == "We cooked.\nThen we ate.\n"
+
+
 def test_its_types_are_known(bare):
     code = "from importlib.resources import files; print((files('bert4so') / 'py.typed').is_file())"
     assert run(bare / "python", "-c", code).stdout == "True\n"

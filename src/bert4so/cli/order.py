@@ -22,6 +22,9 @@ from bert4so.evaluate import fits
 from bert4so.orderer import BUNDLED, Orderer
 from bert4so.progress import say
 
+NEAR = 0.05
+"""Scores that differ by less are of the same model."""
+
 
 class Format(StrEnum):
     """How documents are written."""
@@ -82,7 +85,9 @@ def order(
     documents = fitting(orderer.asked(passes), records, on_bad)
     if out is not None:
         with open_answers(out, resume) as answers:
-            for record, ordering in ordered(orderer, passes, after(answers, documents, out, file)):
+            left = after(answers, documents, out, file)
+            check_same(answers.last, orderer, passes, out)
+            for record, ordering in ordered(orderer, passes, left):
                 answers.add(answered(record, ordering))
         sys.stdout.write(f"{out}\n")
     else:
@@ -117,6 +122,21 @@ def after(answers: Answers, documents: Iterator[Record], out: Path, file: Path) 
             )
         say(f"{out}: going on after {answers.done} documents")
     return documents
+
+
+def check_same(last: Record | None, orderer: Orderer, passes: int, out: Path) -> None:
+    """Refuse to go on with answers that this model would not have given."""
+    if last is None:
+        return
+    now = orderer.order(last["sentences"], passes)
+    before = last.get("scores")
+    if now.scores is None or before is None:
+        same = now.order == last.get("order")
+    else:
+        # Of another version of onnxruntime they may differ a little.
+        same = max(abs(a - b) for a, b in zip(now.scores, before, strict=True)) < NEAR
+    if not same:
+        raise UserError(f"{out} was begun by another model, or by other --passes")
 
 
 def fitting(
