@@ -4,6 +4,7 @@
 
 RUN is a folder of `bert4so train`: it is exported, and all its forms are asked for the same
 documents by turns, several times over; what is reported is the median, and ratios of medians.
+OpenVINO is asked for the same files where it is installed.
 """
 
 import argparse
@@ -14,8 +15,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,14 +40,16 @@ from bert4so.machine import cores, machine
 from bert4so.model import OrderingModel
 from bert4so.models import MODELS
 from bert4so.orderer import Orderer
+from bert4so.packing import Packer
+from bert4so.runtime import ExportedModel
 from bert4so.windows import ENOUGH
 
 REPEATS = 5
-DOCUMENTS = 256
+DOCUMENTS = 128
 CHECKED = 2000
 """Documents by which the exported forms are checked."""
 
-PAIRS = 32
+PAIRS = 16
 """Of the documents, those that B-TSort orders: it takes long for them."""
 
 STORY = "She ate it.\nA girl found an apple.\nIt was red.\nShe washed it.\nThen she felt full.\n"
@@ -65,6 +71,8 @@ def main() -> None:
         for form, folder in folders.items():
             export(asked.run, folder, checked_on, form == "int8", "a benchmark")
         forms = {form: Orderer.from_pretrained(folder) for form, folder in folders.items()}
+        if find_spec("openvino"):
+            forms |= {f"OpenVINO, {form}": on_openvino(folders[form]) for form in folders}
         facts = {
             "command": " ".join(["python", *sys.argv]),
             "machine": machine(),
@@ -81,8 +89,7 @@ def measured(corpus: str, model: OrderingModel[Any], forms: dict[str, Orderer]) 
     few = puzzles[:PAIRS]
     pairs = pair_system(model)
     ways: dict[str, tuple[Callable[[], object], int]] = {
-        "int8": (lambda: ordered(forms["int8"], puzzles), len(puzzles)),
-        "float32": (lambda: ordered(forms["float32"], puzzles), len(puzzles)),
+        **{form: (partial(ordered, forms[form], puzzles), len(puzzles)) for form in forms},
         "PyTorch, batches of 32": (lambda: padded(model, puzzles, 32), len(puzzles)),
         "PyTorch, one by one": (lambda: padded(model, puzzles, 1), len(puzzles)),
         "int8, few": (lambda: ordered(forms["int8"], few), len(few)),
@@ -114,6 +121,33 @@ def measured(corpus: str, model: OrderingModel[Any], forms: dict[str, Orderer]) 
             for form in products
         },
     }
+
+
+class OpenVino:
+    """A file of onnxruntime's on OpenVINO, asked as a session of onnxruntime is."""
+
+    def __init__(self, path: Path) -> None:
+        openvino = import_module("openvino")
+        core = openvino.Core()
+        settings = {"INFERENCE_NUM_THREADS": cores(), "PERFORMANCE_HINT": "LATENCY"}
+        compiled = core.compile_model(core.read_model(path), "CPU", settings)
+        self.names = [next(iter(wanted.names)) for wanted in compiled.inputs]
+        self.request = compiled.create_infer_request()
+
+    def get_inputs(self) -> list[SimpleNamespace]:
+        """What it wants to be given."""
+        return [SimpleNamespace(name=name) for name in self.names]
+
+    def run(self, _: None, given: dict[str, Any]) -> list[Any]:
+        """What it answers."""
+        return list(self.request.infer(given).values())
+
+
+def on_openvino(folder: Path) -> Orderer:
+    """The model of a folder on OpenVINO."""
+    session: Any = OpenVino(folder / "model.onnx")
+    packer = Packer.load(folder)
+    return Orderer(ExportedModel(session, packer), packer)
 
 
 def timed(job: Callable[[], object]) -> float:
