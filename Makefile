@@ -23,7 +23,7 @@ bench: .venv/dev
 	$(BIN)/python benchmarks/passes.py $(FIVE) --out results/passes.json
 	$(BIN)/python benchmarks/long.py fairytaleqa_sections nsf_awards --out results/long.json
 	$(BIN)/python benchmarks/training.py configs/bert4so-neurips.toml neurips rocstories --out results/training.json
-	$(BIN)/python benchmarks/accuracy.py configs/bert4so-neurips.toml --set train.epochs=2 --out results/accuracy.json
+	$(BIN)/python benchmarks/accuracy.py configs/bert4so-neurips.toml --set train.epochs=1 --out results/accuracy.json
 	$(BIN)/python benchmarks/memory.py --out results/memory.json
 	$(BIN)/python benchmarks/tables.py
 

@@ -6,25 +6,40 @@ stand: sections of fairy tales make a tale, and several tales, or awards, a long
 
 import argparse
 import json
-import statistics
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from bert4so.data.corpus import find_corpus, read_split
-from bert4so.document import Document
-from bert4so.evaluate import measure, solve
+from bert4so.data.shuffle import shuffle
+from bert4so.document import Document, Order
 from bert4so.machine import machine
+from bert4so.metrics import average
 from bert4so.orderer import BUNDLED
 from bert4so.passes import Passes
 from bert4so.runtime import ExportedModel
-from bert4so.windows import ROUNDS, Windows
+from bert4so.windows import Windows
 
 LENGTHS = (40, 200, 1000)
-AT_MOST = 4000
+AT_MOST = 3000
 """Sentences of each length."""
 
-REPEATS = 3
+
+class Watched(Windows):
+    """Tells after each round how far it has come: what fewer rounds would have given."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.found: list[dict[int, Order]] = []
+        self.times: list[float] = []
+
+    def _round(self, number: int, searches: Sequence[Any]) -> None:
+        super()._round(number, searches)
+        before = self.found[-1] if self.found else {}
+        self.found.append(before | {id(search.puzzle): search.order for search in searches})
+        self.times.append(time.perf_counter())
 
 
 def main() -> None:
@@ -41,34 +56,38 @@ def main() -> None:
         folder = find_corpus(corpus)
         held_out = [document for split in asked.splits for document in read_split(folder, split)]
         for n in LENGTHS:
-            documents = pieces(held_out, n)
-            for rounds in range(1, ROUNDS + 1):
-                found.append(
-                    {
-                        "corpus": Path(corpus).name,
-                        "sentences": n,
-                        "documents": len(documents),
-                        "rounds": rounds,
-                    }
-                    | worth(Windows(Passes(model, 1), model.packer, rounds), documents)
-                )
+            known = {"corpus": Path(corpus).name, "sentences": n}
+            for one in by_rounds(model, pieces(held_out, n)):
+                found.append(known | one)
                 sys.stdout.write(f"{found[-1]}\n")
     facts = {"command": " ".join(["python", *sys.argv]), "machine": machine(), "found": found}
     asked.out.write_text(json.dumps(facts, indent=1) + "\n")
 
 
-def worth(backend: Windows, documents: list[Document]) -> dict[str, float]:
-    """Kendall's tau, and the time for a sentence."""
-    seconds = []
-    for _ in range(REPEATS):
-        began = time.perf_counter()
-        tau = measure(solve(backend, documents)).tau
-        seconds.append(time.perf_counter() - began)
+def by_rounds(model: ExportedModel, documents: list[Document]) -> list[dict[str, float]]:
+    """Kendall's tau after each round, and the time for a sentence up to it."""
+    puzzles = [shuffle(document, 0) for document in documents]
+    shown = [puzzle.without_answer() for puzzle in puzzles]
+    watched = Watched(Passes(model, 1), model.packer)
+    began = time.perf_counter()
+    watched.order(shown)
     sentences = sum(len(document.sentences) for document in documents)
-    return {
-        "tau": round(tau, 4),
-        "milliseconds_per_sentence": round(1000 * statistics.median(seconds) / sentences, 2),
-    }
+    told = []
+    for number, (orders, at) in enumerate(zip(watched.found, watched.times, strict=True), start=1):
+        pairs = [
+            (orders[id(given)], puzzle.order or [])
+            for given, puzzle in zip(shown, puzzles, strict=True)
+            if id(given) in orders  # what fits a row has no rounds
+        ]
+        told.append(
+            {
+                "documents": len(pairs),
+                "rounds": number,
+                "tau": round(average(pairs).tau, 4),
+                "milliseconds_per_sentence": round(1000 * (at - began) / sentences, 2),
+            }
+        )
+    return told
 
 
 def pieces(documents: list[Document], n: int) -> list[Document]:

@@ -15,13 +15,8 @@ from pathlib import Path
 from bert4so import Orderer
 from bert4so.machine import machine
 
-STORY = [
-    "A girl found apple {} .",
-    "It was red .",
-    "She washed it .",
-    "She ate it .",
-    "She slept .",
-]
+STORY = ["Apple {} fell .", "She ate it ."]
+"""Short: it is many that are to be ordered here, in less than an hour."""
 
 LONG_EVERY = 5000
 LONG = 200
@@ -50,7 +45,7 @@ def stories(number: int) -> Iterator[list[str]]:
     """One after the other, none kept."""
     for k in range(number):
         story = [sentence.format(k) for sentence in STORY]
-        yield story if k % LONG_EVERY else [f"{n}: {s}" for n in range(LONG // 5) for s in story]
+        yield story if k % LONG_EVERY else [f"{n}: {s}" for n in range(LONG // 2) for s in story]
 
 
 if __name__ == "__main__":

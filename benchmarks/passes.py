@@ -26,7 +26,7 @@ from bert4so.orderer import BUNDLED, Orderer
 from bert4so.runtime import ExportedModel
 
 PASSES = (1, 2, 4, 8)
-DOCUMENTS = 500
+DOCUMENTS = 200
 
 View = list[NDArray[np.float64]]
 """The score of each sentence of each document, by its true place."""

@@ -31,7 +31,7 @@ from bert4so.models import MODELS
 from bert4so.run import read_run
 from bert4so.train import Trainer
 
-STEPS = 8
+STEPS = 4
 """Steps that each takes at a turn."""
 
 TURNS = 5
