@@ -212,8 +212,13 @@ def long() -> str:
         }
         shown = [f"{own[k]['tau']:.4f} / {own[k]['milliseconds_per_sentence']:.1f}" for k in rounds]
         documents = own[rounds[0]]["documents"]
-        rows.append(f"| {CORPORA[corpus]}, {n:,} sentences | {documents} | {' | '.join(shown)} |")
-    return "\n".join([*rows, "", measured(facts)])
+        text = "documents as they are" if n == "as they are" else f"{n} sentences"
+        rows.append(f"| {CORPORA[corpus]}, {text} | {documents} | {' | '.join(shown)} |")
+    told = (
+        "Texts of so many sentences are several documents, one after the other; which of two comes "
+        "first nobody can know, so that no order of such a text is near to its own."
+    )
+    return "\n".join([*rows, "", f"{told} {measured(facts)}"])
 
 
 def training() -> str:
