@@ -144,8 +144,9 @@ def test_a_source_with_bad_lines_leaves_nothing_behind_or_is_skipped(bert4so, tm
     assert list((tmp_path / "out").iterdir()) == []
     code, out, err = bert4so(*args, "--skip-bad")
     assert code == 0
-    assert err.splitlines()[-2:] == [
+    assert err.splitlines()[-3:] == [
         "skipped 2 in all",
         "ids that were taken, and were changed: 1",
+        "no documents for valid and test: `bert4so train` wants train and valid",
     ]
     assert json.loads((tmp_path / "out" / "corpus.json").read_text())["skipped"] == 2

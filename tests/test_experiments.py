@@ -11,9 +11,9 @@ from bert4so.errors import UserError
 from bert4so.experiments import cells
 from bert4so.experiments.claims import claims
 from bert4so.experiments.paper import CORPORA, TABLE_1, TITLES
-from bert4so.experiments.plan import all_cells, grid_cells, read_experiment
+from bert4so.experiments.plan import Grid, all_cells, grid_cells, read_experiment
 from bert4so.experiments.table import Entry, Table
-from bert4so.experiments.tables import Results, cost, sweep, table_1, table_2
+from bert4so.experiments.tables import Results, cost, sweep, table_1, table_2, table_3
 from bert4so.models import MODELS
 from bert4so.run import read_run
 from conftest import TINY_MODEL
@@ -30,7 +30,7 @@ def desk():
 def test_the_desk_has_all_systems_and_corpora_for_ten_minutes(desk):
     found = grid_cells(desk, "table-1")
     assert {(cell.run.system, cell.corpus) for cell in found} == {
-        (system, corpus) for system in MODELS for corpus in CORPORA
+        (system, corpus) for system in MODELS if system in TITLES for corpus in CORPORA
     }
     assert {cell.run.minutes for cell in found} == {10}
 
@@ -163,6 +163,22 @@ def test_a_cell_tells_what_vectors_and_nouns_were_given(bert4so, tiny):
     page = Path("docs/tiny.md").read_text()
     assert "Word vectors: glove.txt (2 words)." in page
     assert "SE-Graph's nouns by words." in page
+
+
+def test_a_corpus_and_a_system_of_ones_own_are_shown(desk):
+    own = desk.model_copy(
+        update={
+            "corpora": {**desk.corpora, "Mine": desk.corpora["NeurIPS"]},
+            "systems": {**desk.systems, "better": {"system": "bert4so"}},
+            "grids": {"table-1": Grid(systems=["better", "bert4so"], corpora=["Mine", "SIND"])},
+        }
+    )
+    found = {"better-mine-seed-1": facts("better", "Mine", GOOD)}
+    table = table_1(Results(own, found))
+    assert [corpus for corpus, _ in table.groups] == ["SIND (stand-in)", "Mine"]
+    assert dict(table.rows)["better"][2] == Entry("0.9500", best=True)
+    counted = {"documents": {"train": 3}, "pieces": [2.0, 4]}
+    assert dict(table_3(Results(own, found), {"Mine": counted}).rows)["Mine"][2] == Entry("3")
 
 
 def test_a_cell_that_fails_does_not_stop_the_others(bert4so, tiny):

@@ -196,6 +196,14 @@ def test_text_and_parquet_are_read(bert4so, model, tmp_path):
     assert [len(answer["sentences"]) for answer in answers] == [2, 2]
 
 
+def test_a_format_is_for_what_is_printed(bert4so, model, tmp_path):
+    (tmp_path / "a.txt").write_text("go out\neat bread\n")
+    asked = ["order", tmp_path / "a.txt", "--model", model, "--format", "text"]
+    code, _, said = bert4so(*asked, "--out", tmp_path / "out.jsonl")
+    assert (code, "--format is of what is printed" in said) == (2, True)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
 def test_standard_input_cannot_be_gone_on_with(bert4so, model, tmp_path):
     code, _, said = bert4so("order", "--model", model, "--resume", "--out", tmp_path / "o.jsonl")
     assert (code, "--resume needs a file" in said) == (2, True)

@@ -48,7 +48,10 @@ def _version(asked: bool) -> None:
 @app.callback()
 def everywhere(
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")
+        bool,
+        typer.Option(
+            "--quiet", "-q", help="Say nothing but results and errors; stands before the command."
+        ),
     ] = False,
     version: Annotated[
         bool,

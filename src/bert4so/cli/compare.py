@@ -16,17 +16,23 @@ from bert4so.summary import counted_line, shown
 
 
 def compare(
-    one: Annotated[Path, typer.Argument(metavar="A.jsonl", show_default=False)],
-    other: Annotated[Path, typer.Argument(metavar="B.jsonl", show_default=False)],
-    true: Annotated[Path, typer.Argument(metavar="TRUE.jsonl", show_default=False)],
+    one: Annotated[
+        Path, typer.Argument(metavar="A.jsonl", help="The orders of a system.", show_default=False)
+    ],
+    other: Annotated[
+        Path, typer.Argument(metavar="B.jsonl", help="Those of another.", show_default=False)
+    ],
+    true: Annotated[
+        Path, typer.Argument(metavar="TRUE.jsonl", help="The true orders.", show_default=False)
+    ],
     count_single: CountSingle = False,
     as_json: Json = False,
 ) -> None:
     """Say whether one system is better than another, or only luckier.
 
-    All three files have {"id": ..., "order": [...]} a line, and the same ids. Printed are the
-    probabilities of so great a difference were there none: by the paired t-test († p < 0.01,
-    ‡ p < 0.05) and by a paired permutation test.
+    All three files have {"id": ..., "order": [...]} a line, and the same ids: as `bert4so score`
+    takes them. Printed are the probabilities of so great a difference were there none: by the
+    paired t-test († p < 0.01, ‡ p < 0.05) and by a paired permutation test.
 
     bert4so compare a/predictions.jsonl b/predictions.jsonl truth.jsonl
     """

@@ -12,7 +12,7 @@ from bert4so.aligned import aligned
 from bert4so.cli.options import SkipBad, bad_ones
 from bert4so.data.bad import Skipping
 from bert4so.data.card import read_card
-from bert4so.data.corpus import corpora, find_corpus, shelves, splits_there
+from bert4so.data.corpus import SPLITS, corpora, find_corpus, shelves, splits_there
 from bert4so.errors import UserError
 from bert4so.progress import progress_bar, say
 
@@ -27,7 +27,8 @@ Folders = Annotated[
     list[str],
     typer.Argument(
         metavar="CORPUS...",
-        help="Folders, or names under ./data or $BERT4SO_DATA; aan=FOLDER to call it by a name.",
+        help="Folders, or names under ./data or $BERT4SO_DATA. NAME=FOLDER shows one as NAME; aan, "
+        "neurips, nsf, rocstory and sind are set beside the paper's.",
         show_default=False,
     ),
 ]
@@ -42,7 +43,7 @@ def list_() -> None:
     from bert4so.data.forms import FORMS
     from bert4so.data.stats import PAPER
 
-    lines = [["NAME", "in the paper", "SOURCE"]]
+    lines = [["FORM", "paper: train / valid / test", "SOURCE"]]
     for name, form in FORMS.items():
         counts = PAPER[name].documents.values() if name in PAPER else ()
         lines.append([name, " / ".join(f"{count:,}" for count in counts), form.source])
@@ -57,28 +58,51 @@ def list_() -> None:
 
 @app.command()
 def prepare(
-    name: Annotated[str, typer.Argument(help="What it is: see `bert4so data list`.")],
-    source: Annotated[Path, typer.Argument(help="The file or folder to read.")],
+    form: Annotated[
+        str,
+        typer.Argument(
+            metavar="FORM",
+            help="What the source is: one of those that `bert4so data list` shows.",
+            show_default=False,
+        ),
+    ],
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="SOURCE", help="The file or folder to read.", show_default=False),
+    ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the corpus.")],
     seed: Annotated[
-        int, typer.Option(help="Of the split, where it is ours, and of the shuffles to come.")
+        int,
+        typer.Option(help="By which undivided documents are divided, and all are shuffled later."),
     ] = 0,
     sentences: Annotated[
-        str, typer.Option(metavar="COLUMNS", help="The column of lists, or A,B,C: one a sentence.")
+        str,
+        typer.Option(
+            metavar="COLUMNS",
+            help="The column that holds lists of sentences, or several, A,B,C, that hold one each.",
+            show_default="sentences, or sentence1, sentence2 ...",
+        ),
     ] = "",
     text: Annotated[
         str, typer.Option(metavar="COLUMN", help="The column of running text, to be split.")
     ] = "",
-    id_: Annotated[str, typer.Option("--id", metavar="COLUMN", help="The column of ids.")] = "",
+    id_: Annotated[
+        str,
+        typer.Option(
+            "--id", metavar="COLUMN", help="The column of ids.", show_default="id, or numbers"
+        ),
+    ] = "",
     skip_bad: SkipBad = False,
 ) -> None:
     """Make a corpus out of the files that its authors hand out.
 
     Writes train.jsonl, valid.jsonl and test.jsonl, and corpus.json: the source, the counts, a hash
-    of each split, and the seed. Files may be packed (.gz, .zst). What the source does not divide is
-    divided 8:1:1. Running text is split into sentences.
+    of each split, and the seed. Files may be packed (.gz, .zst). A file whose name begins with
+    train, valid, val, dev or test goes to that split; what the source does not divide is divided
+    8:1:1, so that fewer than ten documents give no validation and test sets. Running text is split
+    into sentences.
 
-    bert4so data prepare text examples/shuffled.txt --out data/mine
+    bert4so data prepare jsonl data/sample/train.jsonl --out data/mine
     """
     from bert4so.data.files import Files
     from bert4so.data.forms import FORMS
@@ -86,8 +110,8 @@ def prepare(
     from bert4so.data.readers.found import Columns
     from bert4so.data.sentences import with_sentences
 
-    if name not in FORMS:
-        raise UserError(f'"{name}": no such form (known: {", ".join(FORMS)})')
+    if form not in FORMS:
+        raise UserError(f'"{form}": no such form (known: {", ".join(FORMS)})')
     if sentences and text:
         raise UserError("--sentences and --text: a document has one or the other")
     named = tuple(column.strip() for column in sentences.split(",") if column.strip())
@@ -95,12 +119,15 @@ def prepare(
     total = Files(source).size() if source.exists() else None
     with progress_bar("reading", total, in_bytes=True) as advance:
         files = Files(source, advance)
-        found = FORMS[name].read(files, Columns(named, text, id_), on_bad)
-        card = write(with_sentences(found), out, name, str(source), seed, on_bad)
+        found = FORMS[form].read(files, Columns(named, text, id_), on_bad)
+        card = write(with_sentences(found), out, form, str(source), seed, on_bad)
     if isinstance(on_bad, Skipping):
         on_bad.summary()
     if card.repaired:
         say(f"ids that were taken, and were changed: {card.repaired}")
+    missing = [split for split in SPLITS if split not in card.parts]
+    if missing:
+        say(f"no documents for {' and '.join(missing)}: `bert4so train` wants train and valid")
     lines = [["split", "documents", "sentences"]]
     lines += [[s, f"{p.documents:,}", f"{p.sentences:,}"] for s, p in card.parts.items()]
     sys.stdout.write(f"{aligned(lines)}{out}\n")
@@ -113,7 +140,7 @@ def stats(folders: Folders) -> None:
     Word pieces are those of the default encoder's tokenizer (BERT's, uncased), without special
     tokens and, in the last two columns, with a [CLS] and a [SEP] for every sentence.
 
-    bert4so data stats neurips=data/sample
+    bert4so data stats data/sample
     """
     from bert4so.data.stats import HEAD, compared, statistics
     from bert4so.locate import load_tokenizer

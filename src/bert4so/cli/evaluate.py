@@ -23,19 +23,35 @@ from bert4so.data.corpus import find_corpus, read_split, shuffle_seed, split_pat
 from bert4so.data.jsonl import write_records
 from bert4so.document import Document, Puzzle
 from bert4so.evaluate import Solved, fits, predictions, reshuffled, truths
-from bert4so.orderer import Orderer
+from bert4so.orderer import BUNDLED, Orderer
 from bert4so.progress import STDERR, progress_bar
 from bert4so.summary import Summary, rows, summarize
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False)],
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", show_default=False)],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            help="A folder that `bert4so train` or `export` wrote; bundled: the bundled model.",
+            show_default=False,
+        ),
+    ],
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            metavar="CORPUS",
+            help="A folder, or a name under ./data or $BERT4SO_DATA.",
+            show_default=False,
+        ),
+    ],
     split: Annotated[str, typer.Option(help="Which documents: train, valid or test.")] = "test",
     shuffles: Annotated[
         int,
         typer.Option(
-            min=1, help="Also so many other shuffles, to see how much depends on the one."
+            min=1,
+            help="Measure so many shuffles, the corpus's own the first; of two or more, their "
+            "mean, their spread and how often they agree are printed too.",
         ),
     ] = 1,
     passes: Annotated[
@@ -51,7 +67,11 @@ def evaluate(
         typer.Option(metavar="DIR", help="Write predictions.jsonl and truth.jsonl there."),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="OUT.html", help="Write a page to look at.")
+        Path | None,
+        typer.Option(
+            metavar="OUT.html",
+            help="Write a page: metrics, figures, calibration, the best and worst documents.",
+        ),
     ] = None,
     count_single: CountSingle = False,
     skip_bad: SkipBad = False,
@@ -73,7 +93,7 @@ def evaluate(
     for place in [*([out] if out else []), *([report.parent] if report else [])]:
         place.mkdir(parents=True, exist_ok=True)  # what cannot be written is known before the work
     folder = find_corpus(corpus)
-    orderer = Orderer.from_pretrained(run)
+    orderer = Orderer.from_pretrained(BUNDLED if str(run) == "bundled" else run)
     take_device(orderer.backend)
     model = orderer.asked(passes) if passes else orderer.backend
     documents = _fitting(model, read_split(folder, split, on_bad), on_bad)

@@ -23,17 +23,30 @@ app = typer.Typer(
 
 @app.command()
 def run(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", show_default=False)],
+    config: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CONFIG.toml",
+            help="An experiment, as configs/experiments/sample.toml.",
+            show_default=False,
+        ),
+    ],
     shard: Annotated[
         str, typer.Option(metavar="K/N", help="Only the k-th of n parts: one a machine.")
     ] = "1/1",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where cells are kept: results/CONFIG if not given."),
+        typer.Option(
+            metavar="DIR",
+            help="Where finished cells are kept, a JSON file each.",
+            show_default="results/CONFIG",
+        ),
     ] = None,
     work: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where runs are kept: runs/CONFIG if not given."),
+        typer.Option(
+            metavar="DIR", help="Where runs under way are kept.", show_default="runs/CONFIG"
+        ),
     ] = None,
 ) -> None:
     """Run all cells of an experiment that are not there yet.
@@ -74,19 +87,24 @@ def run(
 
 @app.command()
 def table(
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="A folder of results/, or its path.", show_default=False
+        ),
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="PAGE.md",
-            help="The page: docs/NAME.md if not given; figures go to a folder beside it.",
+            help="The page; figures go to a folder beside it.",
+            show_default="docs/NAME.md",
         ),
     ] = None,
 ) -> None:
     """Make the tables and figures of an experiment, of as many of its cells as there are.
 
-    Each table is in the page as Markdown, and beside it in LaTeX. NAME is a folder of results/, or
-    its path.
+    Each table is in the page as Markdown, and beside it in LaTeX.
 
     bert4so experiment table sample
     """

@@ -16,7 +16,12 @@ CHECKED = 2000
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False)],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", help="A folder that `bert4so train` wrote.", show_default=False
+        ),
+    ],
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="The folder to write.", show_default=False)
     ],
@@ -27,11 +32,13 @@ def export(
         str | None,
         typer.Option(
             metavar="DIR",
-            help="Whose validation documents both are compared on; the run's own if not given.",
+            help="Whose validation documents both are compared on: a folder, or a name under "
+            "./data or $BERT4SO_DATA.",
+            show_default="the run's own",
         ),
     ] = None,
 ) -> None:
-    """Write a trained model as a folder that needs no PyTorch.
+    """Write a trained bert4so model as a folder that needs no PyTorch.
 
     What was written is compared with the model it was made of, on real documents. It is refused
     where, in float32, fewer than 99 % of them come out in the same order, or where, in int8, more

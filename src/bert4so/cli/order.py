@@ -51,7 +51,7 @@ def order(
     ] = 1,
     format: Annotated[
         Format | None,
-        typer.Option(help="How to print the answer; as the input is written if not given."),
+        typer.Option(help="How to print the answer.", show_default="as the input is written"),
     ] = None,
     out: Annotated[
         Path | None,
@@ -69,9 +69,10 @@ def order(
     """Put the sentences of each document in order.
 
     Text has a sentence a line and a blank line between documents; so has the answer. JSONL has
-    {"sentences": [...]} a line; the answer is the same line with order, scores, confidence and
-    truncated added, and the other keys carried along. A document may have any number of sentences.
-    What the answer is does not depend on how they were shuffled.
+    {"sentences": [...]} a line; the answer is the same line with order (the numbers, from 0, of the
+    sentences as they are to be read), scores, confidence and truncated added, and the other keys
+    carried along. A document may have any number of sentences. What the answer is does not depend
+    on how they were shuffled.
 
     bert4so order story.txt
 
@@ -79,6 +80,8 @@ def order(
     """
     if resume and (out is None or file == STDIN):
         raise UserError("--resume needs a file to read again, and --out with what was written")
+    if format and out:
+        raise UserError("--format is of what is printed: --out is written as its name says")
     on_bad = bad_ones(skip_bad)
     has_records, records = read_source(file, on_bad)
     orderer = Orderer.from_pretrained(model)

@@ -11,16 +11,24 @@ from bert4so.summary import summarize
 
 
 def score(
-    predicted: Annotated[Path, typer.Argument(metavar="PREDICTED.jsonl", show_default=False)],
-    true: Annotated[Path, typer.Argument(metavar="TRUE.jsonl", show_default=False)],
+    predicted: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PREDICTED.jsonl", help="The orders of a system.", show_default=False
+        ),
+    ],
+    true: Annotated[
+        Path, typer.Argument(metavar="TRUE.jsonl", help="The true orders.", show_default=False)
+    ],
     count_single: CountSingle = False,
     as_json: Json = False,
 ) -> None:
     """Score predicted orders against true ones, whatever system made them.
 
-    Both files have {"id": ..., "order": [...]} a line, and the same ids. Where the true file also
-    has the sentences as they were shown, identical ones are interchangeable. `bert4so evaluate
-    --out DIR` writes both files.
+    Both files have {"id": ..., "order": [...]} a line, and the same ids: order[k] is the number,
+    from 0, of the sentence that is read k-th, as the shuffled sentences are numbered. Where the
+    true file also has the sentences as they were shown, identical ones are interchangeable.
+    `bert4so evaluate --out DIR` writes both files.
 
     bert4so score predictions.jsonl truth.jsonl
     """

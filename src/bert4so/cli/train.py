@@ -16,23 +16,42 @@ from bert4so.progress import STDERR
 
 
 def train(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", show_default=False)],
+    config: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CONFIG.toml",
+            help="What is to be trained, as configs/sample.toml.",
+            show_default=False,
+        ),
+    ],
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a value, as train.epochs=1."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change a value of the configuration, as train.epochs=1; may be repeated.",
+        ),
     ] = None,
     corpus: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Another corpus than the configuration's.")
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Another corpus: a folder, or a name under ./data or $BERT4SO_DATA.",
+            show_default="the configuration's",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="The folder to write: runs/CONFIG if not given."),
+        typer.Option(metavar="RUN", help="The folder to write.", show_default="runs/CONFIG"),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a run that was stopped.")
     ] = False,
     snapshot_minutes: Annotated[
-        float, typer.Option(min=0, help="How often to put on disk where the run stands.")
+        float,
+        typer.Option(
+            min=0, help="Minutes between snapshots, which --resume goes on from; 0: every step."
+        ),
     ] = 5,
     skip_bad: SkipBad = False,
 ) -> None:

@@ -36,7 +36,7 @@ FORMS = {
     "csv": Form(
         read_csv, "a column a sentence (sentence1 ..., or --sentences A,B), or --text COLUMN"
     ),
-    "parquet": Form(read_parquet, "the same, or --sentences with a column of lists"),
+    "parquet": Form(read_parquet, "a document a row: a column of lists (sentences), or as csv"),
     "dataset": Form(
         read_dataset, "a Hugging Face data set: a folder or a name; columns as parquet"
     ),

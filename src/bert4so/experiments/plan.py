@@ -80,6 +80,8 @@ class Cell:
 def read_experiment(path: Path) -> Experiment:
     """The experiment of a TOML file."""
     experiment = checked(Experiment, read_toml(path), str(path))
+    if "table-1" not in experiment.grids:
+        raise UserError(f"{path}: no [grids.table-1]: wanted the runs of the main table")
     for name, grid in experiment.grids.items():
         for kind, used, known in (
             ("corpus", [*grid.corpora, *grid.join], experiment.corpora),

@@ -58,7 +58,7 @@ class Results:
 def table_1(results: Results) -> Table:
     """All systems on all corpora."""
     grid = results.experiment.grids["table-1"]
-    corpora = [name for name in CORPORA if name in grid.corpora]
+    corpora = _in_the_papers_order(grid.corpora)
     columns = [(corpus, metric) for corpus in corpora for metric in METRICS]
     best = {
         (corpus, metric): max(
@@ -118,17 +118,21 @@ def table_2(results: Results) -> Table:
 def table_3(results: Results, statistics: Facts) -> Table:
     """How large the corpora are."""
     rows = []
-    for corpus in (name for name in CORPORA if name in statistics):
-        own, paper = statistics[corpus], PAPER_STATISTICS[corpus.lower()]
+    for corpus in _in_the_papers_order(list(statistics)):
+        own, paper = statistics[corpus], PAPER_STATISTICS.get(corpus.lower())
         mean, most = own["pieces"]
+        theirs = paper.documents if paper else {}
         rows.append(
             (
                 results.called(corpus),
                 [
-                    Entry(f"{most:,}", paper=f"{paper.pieces[1]:,}"),
-                    Entry(f"{mean:.2f}", paper=f"{paper.pieces[0]:.2f}"),
+                    Entry(f"{most:,}", paper=f"{paper.pieces[1]:,}" if paper else ""),
+                    Entry(f"{mean:.2f}", paper=f"{paper.pieces[0]:.2f}" if paper else ""),
                     *(
-                        Entry(f"{own['documents'].get(s, 0):,}", paper=f"{paper.documents[s]:,}")
+                        Entry(
+                            f"{own['documents'].get(s, 0):,}",
+                            paper=f"{theirs[s]:,}" if theirs else "",
+                        )
                         for s in ("train", "valid", "test")
                     ),
                 ],
@@ -141,6 +145,12 @@ def table_3(results: Results, statistics: Facts) -> Table:
         rows=rows,
         notes=["In brackets the paper's own numbers.", *_stand_ins(results, list(statistics))],
     )
+
+
+def _in_the_papers_order(corpora: Sequence[str]) -> list[str]:
+    """The paper's corpora as it has them, then those of one's own."""
+    own = [name for name in corpora if name not in CORPORA]
+    return [*(name for name in CORPORA if name in corpora), *own]
 
 
 def sweep(results: Results, grid: str, key: str, caption: str) -> Table:
