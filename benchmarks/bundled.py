@@ -36,6 +36,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     run = load_run(asked.run)
+    metrics = json.loads((asked.run / "metrics.json").read_text())
     train = splits_of(run).train
     found_in_training = leaks(train, asked.corpora)
     backend = Orderer.from_pretrained(asked.model).asked()
@@ -51,7 +52,8 @@ def main() -> None:
     facts = {
         "command": " ".join(["python", *sys.argv]),
         "machine": machine(),
-        "run": json.loads((asked.run / "metrics.json").read_text()),
+        "run": metrics,
+        "epochs": round(metrics["steps"] * run.train.batch / len(train), 2),
         "learned": learned(run, train),
         "leaks": found_in_training,
         "found": found,
@@ -69,12 +71,13 @@ def learned(run: Run, train: Sequence[Document]) -> dict[str, int]:
     return dict(counts)
 
 
-def leaks(train: Sequence[Document], corpora: Sequence[str]) -> dict[str, int]:
-    """What was learned from, and stands in a test set: how many documents."""
+def leaks(train: Sequence[Document], corpora: Sequence[str]) -> list[str]:
+    """What was learned from, whole or two sentences of which stand in a test document."""
     learned_from = ("bundled", "train")
     places = {(Path(c).name, "test"): read_split(find_corpus(c), "test") for c in corpora}
     found = shared({learned_from: train, **places})
-    return {f.what: len(f.ids) for f in found if "bundled/train" in f.what and "same" not in f.what}
+    across = [f.ids for f in found if f.what.startswith("bundled/train: also in")]
+    return sorted({id for ids in across for id in ids})
 
 
 if __name__ == "__main__":

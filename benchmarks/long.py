@@ -2,8 +2,8 @@
 
 Held-out documents that do not fit a row as they are; and texts of 40, 200 and 1,000 sentences made
 of them, one after the other as they stand: sections of fairy tales make a tale, and several tales,
-or awards, a longer text. Which of two tales comes first nobody can know, so that no order of such a
-text is near to its own.
+or awards, a longer text. Which of two tales, or of two awards, comes first nobody can know, so that
+no order of such a text is near to its own.
 """
 
 import argparse
@@ -16,19 +16,21 @@ from typing import Any
 
 from bert4so.data.corpus import find_corpus, read_split
 from bert4so.data.shuffle import shuffle
-from bert4so.document import Document, Order
+from bert4so.document import Document, Order, Puzzle
 from bert4so.machine import machine
 from bert4so.metrics import average
 from bert4so.orderer import BUNDLED
 from bert4so.passes import Passes
 from bert4so.runtime import ExportedModel
-from bert4so.windows import ENOUGH, Windows
+from bert4so.windows import Windows, fits_a_row
 
 LENGTHS = (40, 200, 1000)
 AT_MOST = 3000
 """Sentences of each length."""
 
 AT_MOST_DOCUMENTS = 100
+AT_LEAST_DOCUMENTS = 3
+"""Of fewer, nothing is told."""
 
 
 class Watched(Windows):
@@ -73,7 +75,7 @@ def by_rounds(model: ExportedModel, documents: list[Document]) -> list[dict[str,
     """Kendall's tau after each round, and the time for a sentence up to it."""
     puzzles = [shuffle(document, 0) for document in documents if is_long(model, document)]
     puzzles = puzzles[:AT_MOST_DOCUMENTS]
-    if not puzzles:
+    if len(puzzles) < AT_LEAST_DOCUMENTS:
         return []
     shown = [puzzle.without_answer() for puzzle in puzzles]
     watched = Watched(Passes(model, 1), model.packer)
@@ -99,8 +101,7 @@ def by_rounds(model: ExportedModel, documents: list[Document]) -> list[dict[str,
 
 def is_long(model: ExportedModel, document: Document) -> bool:
     """Whether it does not fit a row."""
-    lengths = map(len, model.packer.pieces(document.sentences))
-    return sum(min(n, ENOUGH) + 2 for n in lengths) > model.packer.layout.positions
+    return not fits_a_row(model.packer, Puzzle(document.sentences))
 
 
 def pieces(documents: list[Document], n: int) -> list[Document]:

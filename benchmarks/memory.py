@@ -35,7 +35,10 @@ def main() -> None:
         "command": " ".join(["python", *sys.argv]),
         "machine": machine(),
         "documents": found,
-        "megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "sentences": len(STORY),
+        "long_every": LONG_EVERY,
+        "sentences_of_long": LONG,
+        "megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6),
         "documents_per_second": round(found / (time.perf_counter() - began), 1),
     }
     asked.out.write_text(json.dumps(facts, indent=1) + "\n")

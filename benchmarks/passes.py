@@ -1,10 +1,11 @@
 """What a pass is worth: python benchmarks/passes.py CORPUS... --out FILE.json.
 
-Every document is read in many independent shuffles. The answer of K passes is by the mean over K of
-them, as `bert4so order --passes K` has it; told are its Kendall's tau and PMR, and how often two
-answers of K other shuffles each are the same order, which is how much of an answer is luck. And
-with the shuffles of `bert4so order`, which follow from the sentences: how often the same sentences,
-given in another order, are answered the same, and a document alone as among others.
+Every document that fits a row is read in many independent shuffles. The answer of K passes is by
+the mean over K of them, as `bert4so order --passes K` has it; told are its Kendall's tau and PMR,
+and how often two answers of K other shuffles each are the same order, which is how much of an
+answer is luck. And with the shuffles of `bert4so order`, which follow from the sentences: how often
+the same sentences, given in another order, are answered the same, and a document alone as among
+others.
 """
 
 import argparse
@@ -19,11 +20,11 @@ from numpy.typing import NDArray
 from bert4so.data.corpus import find_corpus, read_split, sampled
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
-from bert4so.errors import UserError
 from bert4so.machine import machine
 from bert4so.metrics import average
 from bert4so.orderer import BUNDLED, Orderer
 from bert4so.runtime import ExportedModel
+from bert4so.windows import fits_a_row
 
 PASSES = (1, 2, 4, 8)
 DOCUMENTS = 200
@@ -44,13 +45,13 @@ def main() -> None:
     found, promised = [], {}
     for corpus in asked.corpora:
         documents = sampled(read_split(find_corpus(corpus), asked.split), DOCUMENTS)
-        documents = [document for document in documents if fits(model, document)]
+        documents = [d for d in documents if fits_a_row(model.packer, Puzzle(d.sentences))]
         views = [view(model, documents, f"{k}") for k in range(2 * max(PASSES))]
         for passes in PASSES:
-            found.append({"corpus": corpus, "passes": passes} | worth(views, passes))
+            found.append({"corpus": Path(corpus).name, "passes": passes} | worth(views, passes))
             sys.stdout.write(f"{found[-1]}\n")
-        promised[corpus] = promises(Orderer.from_pretrained(asked.model), documents)
-        sys.stdout.write(f"{corpus}: {promised[corpus]}\n")
+        promised[Path(corpus).name] = promises(Orderer.from_pretrained(asked.model), documents)
+        sys.stdout.write(f"{corpus}: {promised[Path(corpus).name]}\n")
     facts = {
         "command": " ".join(["python", *sys.argv]),
         "machine": machine(),
@@ -59,15 +60,6 @@ def main() -> None:
         "promised": promised,
     }
     asked.out.write_text(json.dumps(facts, indent=1) + "\n")
-
-
-def fits(model: ExportedModel, document: Document) -> bool:
-    """Whether it can be read as one row: what cannot is read in windows."""
-    try:
-        model.check(Puzzle(document.sentences))
-    except UserError:
-        return False
-    return True
 
 
 def view(model: ExportedModel, documents: Sequence[Document], seed: str) -> View:

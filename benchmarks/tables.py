@@ -101,15 +101,16 @@ def learned() -> str:
         rows.append(f"| {name} | {count:,} | {terms} |")
     run = facts["run"]
     machine = run["machine"]
-    leaked = sum(facts["leaks"].values())
     return "\n".join(
         [
             *rows,
             "",
-            f"{run['steps']:,} steps, {run['cpu_minutes'] / 60:.1f} hours on {machine['cores']} "
-            f"cores of {machine['processor']} at {run['tokens_per_second']:,} tokens a second. "
-            f"{run['left_out_of_training']} documents were left out; of the others, {leaked} share "
-            "two sentences or more with a test document of the table above.",
+            f"{run['steps']:,} steps, {facts['epochs']:.2f} of an epoch: "
+            f"{run['minutes'] / 60:.1f} hours by the clock ({run['cpu_minutes'] / 60:.1f} of CPU "
+            f"time by thread) on {machine['cores']} cores of {machine['processor']}, "
+            f"{run['tokens_per_second']:,} tokens a second. {run['left_out_of_training']} "
+            f"documents were left out; of the others, {len(facts['leaks'])} share two sentences or "
+            "more with a test document of the table above.",
         ]
     )
 
@@ -117,11 +118,13 @@ def learned() -> str:
 def proxies() -> str:
     """What short runs said of encoders and losses."""
     facts = result("proxies")
-    rows = ["| encoder | loss | steps | validation τ | PMR |", "|---|---|---|---|---|"]
+    rows = ["| encoder | its learning rate | loss | steps | validation τ | PMR |"]
+    rows.append("|---|---|---|---|---|---|")
     for one in facts:
         model, valid = one["model"], one["valid"]
         rows.append(
-            f"| {Path(model['encoder']).name} | {model['loss']} | {one['steps']} "
+            f"| {Path(model['encoder']).name} | {one['learning_rate']['sentence_encoder']:g} "
+            f"| {model['loss']} | {one['steps']} "
             f"| {valid['tau']:.4f} | {percent(valid['pmr'])} |"
         )
     return "\n".join(rows)
@@ -135,7 +138,8 @@ def speed() -> str:
         f"| documents a second | {' | '.join(CORPORA[name] for name in names)} |",
         f"|---|{'---|' * len(names)}",
     ]
-    for way in next(iter(facts["corpora"].values()))["documents_per_second"]:
+    ways = [way for found in facts["corpora"].values() for way in found["documents_per_second"]]
+    for way in dict.fromkeys(ways):
         rows.append(f"| {way} | {' | '.join(pace(facts['corpora'][n], way) for n in names)} |")
     limits = "; ".join(
         f"{CORPORA[name]} {found['share_of_limit']['int8']:.0%} in int8, "
@@ -143,8 +147,9 @@ def speed() -> str:
         for name, found in facts["corpora"].items()
     )
     samples = "; ".join(
-        f"{found['documents']} documents of {CORPORA[name]} ({found['by_windows']} by windows), "
-        f"of which B-TSort orders {found['documents_of_b_tsort']} (few)"
+        f"{found['documents']} documents of {CORPORA[name]} that fit a row, of which B-TSort "
+        f"orders {found['documents_of_b_tsort']} (few)"
+        + (f", and {found['by_windows']} that do not" if found["by_windows"] else "")
         for name, found in facts["corpora"].items()
     )
     start = facts["cold_start"]
@@ -165,8 +170,10 @@ def speed() -> str:
 def pace(found: dict[str, Any], way: str) -> str:
     """Documents a second of a way, and how many times as fast int8 is on the same documents."""
     paces = found["documents_per_second"]
+    if way not in paces:
+        return ""
     own, peer = paces[way], paces["int8, few" if "few" in way else "int8"]
-    ratio = "" if own is peer else f", {peer['median'] / own['median']:.1f}×"
+    ratio = "" if own is peer or "windows" in way else f", {peer['median'] / own['median']:.1f}×"
     return f"{own['median']:,.1f} ({own['slowest']:,.1f} to {own['fastest']:,.1f}){ratio}"
 
 
@@ -201,7 +208,7 @@ def long() -> str:
     facts = result("long")
     rounds = sorted({one["rounds"] for one in facts["found"]})
     rows = [
-        f"| τ / ms a sentence | documents | {' | '.join(f'{k} rounds' for k in rounds)} |",
+        f"| τ / ms a sentence | texts | {' | '.join(f'round {k}' for k in rounds)} |",
         f"|---|---|{'---|' * len(rounds)}",
     ]
     for corpus, n in dict.fromkeys((one["corpus"], one["sentences"]) for one in facts["found"]):
@@ -215,8 +222,9 @@ def long() -> str:
         text = "documents as they are" if n == "as they are" else f"{n} sentences"
         rows.append(f"| {CORPORA[corpus]}, {text} | {documents} | {' | '.join(shown)} |")
     told = (
-        "Texts of so many sentences are several documents, one after the other; which of two comes "
-        "first nobody can know, so that no order of such a text is near to its own."
+        "What is found after each round, and the time up to it. Texts of so many sentences are "
+        "several documents, one after the other; which of two tales, or of two awards, comes first "
+        "nobody can know, so that no order of such a text is near to its own."
     )
     return "\n".join([*rows, "", f"{told} {measured(facts)}"])
 
@@ -257,8 +265,9 @@ def memory() -> str:
     """The most memory that many documents take."""
     facts = result("memory")
     return (
-        f"{facts['documents']:,} documents from a generator took {facts['megabytes']:,} MB at "
-        f"most. {measured(facts)}"
+        f"{facts['documents']:,} documents of {facts['sentences']} sentences from a generator, "
+        f"every {facts['long_every']:,}th of {facts['sentences_of_long']} instead, took "
+        f"{facts['megabytes']:,} MB at most. {measured(facts)}"
     )
 
 

@@ -72,11 +72,13 @@ def all_loops(run: Run, documents: Sequence[Document]) -> dict[str, Callable[[],
     fixed = run.model_copy(update={"model": run.model.model_copy(update={"embeddings": "fixed"})})
     return {
         "a plain loop": plain(run, documents, dropout=0.1, alike=False),
-        "without the encoder's dropout": plain(run, documents, dropout=0.0, alike=False),
+        "the same without the encoder's dropout": plain(run, documents, dropout=0.0, alike=False),
         "and like lengths together": plain(run, documents, dropout=0.0, alike=True),
-        "and in bf16": plain(run, documents, dropout=0.0, alike=True, half=True),
         "`bert4so train`": own(run, documents),
-        "`bert4so train` with fixed embeddings": own(fixed, documents),
+        "`bert4so train` with `model.embeddings=fixed`": own(fixed, documents),
+        "the plain loop, like lengths together, in bf16": plain(
+            run, documents, dropout=0.0, alike=True, half=True
+        ),
     }
 
 
@@ -107,7 +109,7 @@ def plain(
     ids = [document.id for document in documents]
     batches = (
         [documents[i] for i in chosen]
-        for epoch in range(1000)
+        for epoch in range(1, 1000)
         for chosen in epoch_batches(ids, sizes, run.train.batch, run.seed, epoch)
     )
 

@@ -186,6 +186,20 @@ def test_answers_of_another_model_are_not_gone_on_with(bert4so, model, tmp_path)
     assert bert4so(*again)[0] == 0
 
 
+def test_a_long_document_may_have_come_out_a_little_different(bert4so, model, tmp_path):
+    given, out = tmp_path / "a.jsonl", tmp_path / "out.jsonl"
+    words = ["bread", "home", "sleep", "eat"]
+    long = {"sentences": [" ".join(words[i % 4] for i in range(k)) for k in range(1, 60)]}
+    write_records(given, [long] * 2)
+    assert bert4so("order", given, "--model", model, "--out", out)[0] == 0
+    answer = json.loads(out.read_text().splitlines()[0])
+    order, again = answer["order"], ["order", given, "--model", model, "--out", out, "--resume"]
+    for other, code in (([order[1], order[0], *order[2:]], 0), (order[::-1], 2)):
+        scores = [-float(other.index(i)) for i in range(len(other))]
+        write_records(out, [answer | {"order": other, "scores": scores}])
+        assert bert4so(*again)[0] == code
+
+
 def test_text_and_parquet_are_read(bert4so, model, tmp_path):
     (tmp_path / "a.txt").write_text("go out\neat bread\n\nsleep\nwake up\n")
     parts = tmp_path / "parts.parquet"

@@ -81,7 +81,8 @@ def test_every_command_works(bert4so, somewhere, encoder):
         stdin = Path(shown.split()[1]).read_text() if shown else ""
         args = shlex.split(command)[1:]
         if args[0] == "train":
-            shutil.rmtree("runs/bert4so-neurips", ignore_errors=True)
+            run = Path("runs") / Path(args[1]).stem
+            shutil.rmtree(run, ignore_errors=True)
             args += ["--set", f"model.encoder={encoder}", "--set", "model.heads=2"]
         code, out, err = bert4so(*args, stdin=stdin)
         assert code == 0, f"{line}: {err}"
@@ -90,7 +91,7 @@ def test_every_command_works(bert4so, somewhere, encoder):
             for place in (somewhere, somewhere / "a", somewhere / "b"):
                 place.mkdir(exist_ok=True)
                 for name in ("predictions.jsonl", "truth.jsonl"):
-                    shutil.copy(somewhere / "runs" / "bert4so-neurips" / name, place)
+                    shutil.copy(run / name, place)
 
 
 def test_every_snippet_works(somewhere):

@@ -10,7 +10,7 @@ from bert4so.errors import UserError
 from bert4so.packing import Packer
 from bert4so.passes import Passes
 from bert4so.progress import progress_bar
-from bert4so.windows import Windows
+from bert4so.windows import Windows, fits_a_row
 
 BUNDLED = Path(__file__).parent / "pretrained"
 """The model that comes with the package; its card is README.md there."""
@@ -80,6 +80,10 @@ class Orderer:
             raise UserError(f"passes = {passes}: wanted 1 or more")
         passed = Passes(self.backend, passes)
         return passed if self.packer is None else Windows(passed, self.packer)
+
+    def by_windows(self, sentences: Sequence[str]) -> bool:
+        """Whether a document is more than the model reads at once."""
+        return self.packer is not None and not fits_a_row(self.packer, _puzzle(sentences))
 
 
 def _buffers(documents: Iterable[Sequence[str]]) -> Iterator[list[Puzzle]]:

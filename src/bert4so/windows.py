@@ -58,9 +58,9 @@ class Windows:
 
     def _search(self, puzzle: Puzzle) -> "_Search | None":
         """Where the puzzle does not fit a row, what is to be known of it."""
-        room = self.packer.layout.positions
-        sizes = [min(len(ids), ENOUGH) + 2 for ids in self.packer.pieces(puzzle.sentences)]
-        return None if sum(sizes) <= room else _Search(puzzle, sizes, room)
+        if fits_a_row(self.packer, puzzle):
+            return None
+        return _Search(puzzle, _sizes(self.packer, puzzle), self.packer.layout.positions)
 
     def _round(self, number: int, searches: Sequence["_Search"]) -> None:
         """Order all windows of a round together."""
@@ -69,6 +69,16 @@ class Windows:
         answers = iter(self.backend.order(shown) if shown else [])
         for search, own in zip(searches, windows, strict=True):
             search.learn(number, own, [next(answers) for _ in own])
+
+
+def fits_a_row(packer: Packer, puzzle: Puzzle) -> bool:
+    """Whether a puzzle is read as one row, not by windows."""
+    return sum(_sizes(packer, puzzle)) <= packer.layout.positions
+
+
+def _sizes(packer: Packer, puzzle: Puzzle) -> list[int]:
+    """The room that each sentence takes in a row, [CLS] and [SEP] included."""
+    return [min(len(ids), ENOUGH) + 2 for ids in packer.pieces(puzzle.sentences)]
 
 
 @dataclass
