@@ -27,7 +27,6 @@ from bert4so.runtime import ExportedModel
 from bert4so.windows import fits_a_row
 
 PASSES = (1, 2, 4, 8)
-DOCUMENTS = 200
 
 View = list[NDArray[np.float64]]
 """The score of each sentence of each document, by its true place."""
@@ -39,12 +38,13 @@ def main() -> None:
     parser.add_argument("corpora", nargs="+")
     parser.add_argument("--model", type=Path, default=BUNDLED)
     parser.add_argument("--split", default="test")
+    parser.add_argument("--documents", type=int, default=100)
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     model = ExportedModel.load(asked.model)
     found, promised = [], {}
     for corpus in asked.corpora:
-        documents = sampled(read_split(find_corpus(corpus), asked.split), DOCUMENTS)
+        documents = sampled(read_split(find_corpus(corpus), asked.split), asked.documents)
         documents = [d for d in documents if fits_a_row(model.packer, Puzzle(d.sentences))]
         views = [view(model, documents, f"{k}") for k in range(2 * max(PASSES))]
         for passes in PASSES:

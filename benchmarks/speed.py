@@ -46,11 +46,11 @@ from bert4so.runtime import ExportedModel
 from bert4so.windows import fits_a_row
 
 REPEATS = 5
-DOCUMENTS = 128
-CHECKED = 2000
+DOCUMENTS = 64
+CHECKED = 500
 """Documents by which the exported forms are checked."""
 
-PAIRS = 16
+PAIRS = 8
 """Of the documents, those that B-TSort orders: it takes long for them."""
 
 STORY = "She ate it.\nA girl found an apple.\nIt was red.\nShe washed it.\nThen she felt full.\n"

@@ -27,7 +27,7 @@ from bert4so.ranking import ranked
 FORMAT = 1
 """The form of the folder. A folder of another form is refused, not guessed at."""
 
-BUDGET = 4096
+BUDGET = 1024
 """Tokens, padding included, that are scored at once."""
 
 QUIET = 3
