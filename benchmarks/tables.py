@@ -197,10 +197,15 @@ def passes() -> str:
             "",
             "Each pass reads the sentences in a shuffle of its own, drawn at random here. With the "
             "shuffles of `bert4so order`, the same sentences given in another order were answered "
-            f"the same in {least['shuffled otherwise']:.1%} of documents or more, and a document "
-            f"alone as among others in {least['alone']:.1%} or more. {measured(facts)}",
+            f"the same in {at_least(least['shuffled otherwise'])}, and one alone as among others "
+            f"in {at_least(least['alone'])}. {measured(facts)}",
         ]
     )
+
+
+def at_least(share: float) -> str:
+    """The least share of documents that something is true of."""
+    return "all documents" if share == 1 else f"{share:.1%} of documents or more"
 
 
 def long() -> str:
