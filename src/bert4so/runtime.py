@@ -49,7 +49,7 @@ class ExportedModel:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = cores()
         options.log_severity_level = QUIET
-        # To plan which tensors share memory takes three quarters of the start, and saves none.
+        # To plan which tensors share memory takes most of a session's start, and saves none.
         options.enable_mem_reuse = False
         path = folder / "model.onnx"
         try:

@@ -58,9 +58,8 @@ class Windows:
 
     def _search(self, puzzle: Puzzle) -> "_Search | None":
         """Where the puzzle does not fit a row, what is to be known of it."""
-        if fits_a_row(self.packer, puzzle):
-            return None
-        return _Search(puzzle, _sizes(self.packer, puzzle), self.packer.layout.positions)
+        sizes, room = _sizes(self.packer, puzzle), self.packer.layout.positions
+        return None if sum(sizes) <= room else _Search(puzzle, sizes, room)
 
     def _round(self, number: int, searches: Sequence["_Search"]) -> None:
         """Order all windows of a round together."""
