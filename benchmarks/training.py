@@ -31,8 +31,8 @@ from bert4so.models import MODELS
 from bert4so.run import read_run
 from bert4so.train import Trainer
 
-STEPS = 4
-"""Steps that each takes at a turn."""
+SECONDS = 12
+"""At a turn each takes steps for so long: at least one, for one way is slower than all others."""
 
 TURNS = 5
 
@@ -84,9 +84,11 @@ def all_loops(run: Run, documents: Sequence[Document]) -> dict[str, Callable[[],
 
 def speed(loop: Callable[[], int]) -> float:
     """Tokens a second over a turn."""
-    began = time.perf_counter()
-    tokens = sum(loop() for _ in range(STEPS))
-    return tokens / (time.perf_counter() - began)
+    began, tokens, taken = time.perf_counter(), 0, 0.0
+    while taken < SECONDS:
+        tokens += loop()
+        taken = time.perf_counter() - began
+    return tokens / taken
 
 
 def own(run: Run, documents: Sequence[Document]) -> Callable[[], int]:
