@@ -27,7 +27,8 @@ def test_an_experiment_says_how_to_run_it(path):
 @pytest.mark.parametrize("scale", ["desk", "paper"])
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_a_run_takes_two_steps_and_orders(path, scale, encoder, splits, documents, tmp_path):
-    run = read_run(path, [f"scale={scale}", f"model.encoder={encoder}", "model.heads=2"])
+    tiny = [f"model.encoder={encoder}", "model.heads=2", "start=''", "train.precision=float32"]
+    run = read_run(path, [f"scale={scale}", *tiny])
     trainer = Trainer(run, splits, tmp_path / "run")
     for _ in range(2):
         trainer.learner.step([shuffle(document, 0) for document in documents[:8]])

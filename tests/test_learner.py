@@ -28,6 +28,19 @@ def learned(encoder, folder, puzzles, **train):
     return model.order(puzzles), taken
 
 
+def test_in_bf16_on_a_cpu_attention_is_plain_and_says_the_same(encoder, tmp_path, puzzles):
+    run = tiny_run("bert4so", encoder, tmp_path, train={"precision": "bf16"})
+    system = MODELS["bert4so"]
+    model = system.build(run.model, system.make_input(run.model, [])).eval()
+    fused = model.order(puzzles)
+    AcceleratorState._reset_state(reset_partial_state=True)
+    Learner(Accelerator(cpu=True), model, run.train)
+    attention = model.sentence_encoder.row.encoder.config._attn_implementation
+    assert attention == "eager"
+    for one, other in zip(fused, model.eval().order(puzzles), strict=True):
+        assert one.before == pytest.approx(other.before, abs=1e-5)
+
+
 @pytest.mark.parametrize("accumulate", [2, 3, 8])
 def test_a_document_weighs_the_same_in_whatever_share(encoder, tmp_path, puzzles, accumulate):
     # Seven documents make uneven shares of 2 and 3, and an empty one of 8.

@@ -72,6 +72,32 @@ def test_a_run_starts_from_the_pretrained_weights(run, splits, encoder, tmp_path
     assert (own == 0.25).all()
 
 
+def test_a_run_begins_with_what_another_has_learned(run, splits, tmp_path):
+    train(run, splits, tmp_path / "first", COMMAND)
+    fewer = replace(splits, train=splits.train[:3])  # of which words would be other ones
+    again = run.model_copy(update={"start": str(tmp_path / "first"), "seed": 7})
+    trainer = Trainer(again, fewer, tmp_path / "second")
+    learned = load_file(tmp_path / "first" / "model.safetensors")
+    own = trainer.model.state_dict()
+    assert own.keys() == learned.keys()
+    assert all((own[name] == learned[name]).all() for name in learned)
+    train(again, fewer, tmp_path / "second", COMMAND)
+    shutil.rmtree(tmp_path / "first")  # what was made of it needs it no more
+    _, model = load_model(tmp_path / "second")
+    assert len(model.order([shuffle(document, 0) for document in splits.valid])) == 20
+
+
+def test_a_run_cannot_begin_with_a_model_of_other_parts(encoder, splits, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path)
+    train(run, splits, tmp_path / "first", COMMAND)
+    start = str(tmp_path / "first")
+    other = run.model.model_copy(update={"layers": 1})
+    with pytest.raises(UserError, match=r"was made with layers = 2, not 1"):
+        Trainer(run.model_copy(update={"start": start, "model": other}), splits, tmp_path / "run")
+    with pytest.raises(UserError, match="no model here"):
+        Trainer(run.model_copy(update={"start": str(tmp_path / "no")}), splits, tmp_path / "run")
+
+
 def test_patience_ends_a_run(encoder, splits, tmp_path):
     rates = dict.fromkeys(("sentence_encoder", "document_encoder", "decoder"), 1e-9)
     training = {"patience": 2, "epochs": 9, "learning_rate": rates}  # no epoch is better

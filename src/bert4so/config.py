@@ -77,6 +77,7 @@ class Run(Settings):
     """A whole run: which system learns what, with which numbers.
 
     corpus:  is learned from, chosen by and tested on.
+    start:   the folder of another run, to begin with what it has learned; "": as the system does.
     join:    more corpora, to be learned from as well.
     hold_out: corpora that are not: what stands in the validation and test sets of these, as in
              those of the joined, is left out of training.
@@ -90,6 +91,7 @@ class Run(Settings):
 
     system: str
     corpus: str
+    start: str = ""
     join: list[str] = Field(default_factory=list)
     hold_out: list[str] = Field(default_factory=list)
     scale: Literal["paper", "desk"] = "paper"

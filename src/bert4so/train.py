@@ -12,7 +12,7 @@ import torch
 from accelerate import Accelerator
 
 from bert4so.atomic import write_whole
-from bert4so.checkpoint import save_model
+from bert4so.checkpoint import load_start, save_model
 from bert4so.config import Run, Values, dump_toml, leaves
 from bert4so.curves import Recorder
 from bert4so.data.bad import OnBad, stop
@@ -287,6 +287,8 @@ class _Clock:
 
 def _start(run: Run, documents: Sequence[Document]) -> OrderingModel[Any]:
     """The model as it is before it has learned anything here."""
+    if run.start:
+        return load_start(run)
     system = MODELS[run.system]
     model = system.build(run.model, system.make_input(run.model, documents))
     system.initialize(model, run.model)
