@@ -22,7 +22,7 @@ bench: .venv/dev
 	$(BIN)/python benchmarks/speed.py $(RUN) rocstories nsf_awards --out results/speed.json
 	$(BIN)/python benchmarks/bundled.py $(RUN) $(FIVE) fairytaleqa_sections recipes_pd --out results/bundled.json
 	$(BIN)/python benchmarks/passes.py $(FIVE) --out results/passes.json
-	$(BIN)/python benchmarks/long.py fairytaleqa_sections nsf_awards --out results/long.json
+	$(BIN)/python benchmarks/long.py --out results/long.json
 	OMP_WAIT_POLICY=passive $(BIN)/python benchmarks/training.py configs/bert4so-neurips.toml neurips rocstories --out results/training.json
 	OMP_WAIT_POLICY=passive $(BIN)/python benchmarks/accuracy.py configs/bert4so-neurips.toml --set train.epochs=1 --out results/accuracy.json
 	$(BIN)/python benchmarks/memory.py --out results/memory.json

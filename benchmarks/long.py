@@ -1,36 +1,51 @@
-"""What rounds of windows are worth: python benchmarks/long.py CORPUS... --out FILE.json.
+"""What rounds of windows are worth: python benchmarks/long.py --out FILE.json.
 
-Held-out documents that do not fit a row as they are; and texts of 40, 200 and 1,000 sentences made
-of them, one after the other as they stand: sections of fairy tales make a tale, and several tales,
-or awards, a longer text. Which of two tales, or of two awards, comes first nobody can know, so that
-no order of such a text is near to its own.
+On held-out text that does not fit a row: award abstracts as they are; fairy tales, put together of
+their sections, whole or their first 40 sentences; and texts of about 200 and 1,000 sentences, which
+are whole tales, or awards, one after the other. Which of two tales comes first nobody can know:
+told is Kendall's tau of the sentences of one document, the mean over documents.
 """
 
 import argparse
 import json
+import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
 from pathlib import Path
+from statistics import fmean
 from typing import Any
+
+import numpy as np
 
 from bert4so.data.corpus import find_corpus, read_split
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Order, Puzzle
 from bert4so.machine import machine
-from bert4so.metrics import average
+from bert4so.metrics import kendall_tau
 from bert4so.orderer import BUNDLED
 from bert4so.passes import Passes
 from bert4so.runtime import ExportedModel
 from bert4so.windows import Windows, fits_a_row
 
-LENGTHS = (40, 200, 1000)
-AT_MOST = 3000
-"""Sentences of each length."""
+TALES, AWARDS = "fairytaleqa_sections", "nsf_awards"
+SECTION = re.compile(r"-story-\d+$")
+"""What the id of a section has after that of its tale."""
 
-AT_MOST_DOCUMENTS = 100
-AT_LEAST_DOCUMENTS = 3
-"""Of fewer, nothing is told."""
+FIRST = 40
+LENGTHS = (200, 1000)
+SENTENCES = 3000
+"""At most so many are ordered of each kind of text."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """Documents one after the other: its sentences, and where each document ends."""
+
+    sentences: tuple[str, ...]
+    ends: tuple[int, ...]
 
 
 class Watched(Windows):
@@ -51,64 +66,104 @@ class Watched(Windows):
 def main() -> None:
     """Measure, and write it down."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("corpora", nargs="+")
-    parser.add_argument("--splits", nargs="+", default=["valid", "test"])
+    parser.add_argument("--split", default="test")
     parser.add_argument("--model", type=Path, default=BUNDLED)
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     model = ExportedModel.load(asked.model)
     found = []
-    for corpus in asked.corpora:
-        folder = find_corpus(corpus)
-        held_out = [document for split in asked.splits for document in read_split(folder, split)]
-        texts = {"as they are": held_out} | {f"{n:,}": pieces(held_out, n) for n in LENGTHS}
-        for sentences, documents in texts.items():
-            known = {"corpus": Path(corpus).name, "sentences": sentences}
-            for one in by_rounds(model, documents):
-                found.append(known | one)
-                sys.stdout.write(f"{found[-1]}\n")
+    for kind, texts in all_texts(asked.split).items():
+        long = at_most(text for text in texts if not fits_a_row(model.packer, puzzle_of(text)))
+        for one in by_rounds(model, long):
+            found.append({"texts": kind, **one})
+            sys.stdout.write(f"{found[-1]}\n")
     facts = {"command": " ".join(["python", *sys.argv]), "machine": machine(), "found": found}
     asked.out.write_text(json.dumps(facts, indent=1) + "\n")
 
 
-def by_rounds(model: ExportedModel, documents: list[Document]) -> list[dict[str, float]]:
-    """Kendall's tau after each round, and the time for a sentence up to it."""
-    puzzles = [shuffle(document, 0) for document in documents if is_long(model, document)]
-    puzzles = puzzles[:AT_MOST_DOCUMENTS]
-    if len(puzzles) < AT_LEAST_DOCUMENTS:
-        return []
+def all_texts(split: str) -> dict[str, list[Text]]:
+    """Texts by what they are called."""
+    sections = read_split(find_corpus(TALES), split)
+    awards = read_split(find_corpus(AWARDS), split)
+    by_tale = groupby(sections, key=lambda section: SECTION.sub("", section.id))
+    tales = [tuple(s for section in own for s in section.sentences) for _, own in by_tale]
+    opened = [tale[:FIRST] for tale in tales if len(tale) >= FIRST]
+    whole = {"tales": tales, "awards": [award.sentences for award in awards]}
+    return {
+        **{kind: [joined([one]) for one in some] for kind, some in whole.items()},
+        f"tales, their first {FIRST} sentences": [joined([one]) for one in opened],
+        **{
+            f"{kind}, joined to {n:,} sentences": texts_of(some, n)
+            for n in LENGTHS
+            for kind, some in whole.items()
+        },
+    }
+
+
+def joined(documents: Sequence[Sequence[str]]) -> Text:
+    """Documents one after the other."""
+    ends = np.cumsum([len(document) for document in documents]).tolist()
+    return Text(tuple(s for document in documents for s in document), tuple(ends))
+
+
+def texts_of(documents: Iterable[Sequence[str]], n: int) -> list[Text]:
+    """Texts of n sentences or a few more, of whole documents."""
+    texts: list[Text] = []
+    waiting: list[Sequence[str]] = []
+    for document in documents:
+        waiting.append(document)
+        if sum(map(len, waiting)) >= n:
+            texts.append(joined(waiting))
+            waiting = []
+    return texts
+
+
+def at_most(texts: Iterable[Text]) -> list[Text]:
+    """The first of them, as long as they are not too many sentences; one at least."""
+    chosen: list[Text] = []
+    for text in texts:
+        if chosen and sum(len(one.sentences) for one in [*chosen, text]) > SENTENCES:
+            break
+        chosen.append(text)
+    return chosen
+
+
+def puzzle_of(text: Text) -> Puzzle:
+    """The text at random, and its answer."""
+    return shuffle(Document(text.sentences[0], text.sentences), 0)
+
+
+def by_rounds(model: ExportedModel, texts: Sequence[Text]) -> list[dict[str, Any]]:
+    """What is found after each round, and the time for a sentence up to it."""
+    puzzles = [puzzle_of(text) for text in texts]
     shown = [puzzle.without_answer() for puzzle in puzzles]
     watched = Watched(Passes(model, 1), model.packer)
     began = time.perf_counter()
     watched.order(shown)
-    sentences = sum(len(puzzle.sentences) for puzzle in puzzles)
-    told = []
-    for number, (orders, at) in enumerate(zip(watched.found, watched.times, strict=True), start=1):
-        pairs = [
-            (orders[id(given)], puzzle.order or [])
-            for given, puzzle in zip(shown, puzzles, strict=True)
-        ]
-        told.append(
-            {
-                "documents": len(pairs),
-                "rounds": number,
-                "tau": round(average(pairs).tau, 4),
-                "milliseconds_per_sentence": round(1000 * (at - began) / sentences, 2),
-            }
-        )
-    return told
+    sentences = sum(len(text.sentences) for text in texts)
+    return [
+        {
+            "number": len(texts),
+            "sentences": round(sentences / len(texts)),
+            "rounds": number,
+            "tau": round(tau([orders[id(one)] for one in shown], puzzles, texts), 4),
+            "milliseconds_per_sentence": round(1000 * (at - began) / sentences, 2),
+        }
+        for number, (orders, at) in enumerate(zip(watched.found, watched.times, strict=True), 1)
+    ]
 
 
-def is_long(model: ExportedModel, document: Document) -> bool:
-    """Whether it does not fit a row."""
-    return not fits_a_row(model.packer, Puzzle(document.sentences))
-
-
-def pieces(documents: list[Document], n: int) -> list[Document]:
-    """Documents of so many sentences, out of what stands one after the other."""
-    joined = [sentence for document in documents for sentence in document.sentences][:AT_MOST]
-    cut = [joined[i : i + n] for i in range(0, len(joined), n)]
-    return [Document(f"{i}", tuple(some)) for i, some in enumerate(cut) if len(some) == n]
+def tau(orders: Sequence[Order], puzzles: Sequence[Puzzle], texts: Sequence[Text]) -> float:
+    """Kendall's tau of the sentences of one document, the mean over all documents."""
+    found = []
+    for order, puzzle, text in zip(orders, puzzles, texts, strict=True):
+        true = np.argsort(puzzle.order or [])  # the place of each sentence in the text
+        places = [int(true[i]) for i in order]
+        for start, end in pairwise([0, *text.ends]):
+            own = [place - start for place in places if start <= place < end]
+            if len(own) > 1:
+                found.append(kendall_tau(own, list(range(len(own)))))
+    return fmean(found)
 
 
 if __name__ == "__main__":

@@ -213,23 +213,17 @@ def long() -> str:
     facts = result("long")
     rounds = sorted({one["rounds"] for one in facts["found"]})
     rows = [
-        f"| τ / ms a sentence | texts | {' | '.join(f'round {k}' for k in rounds)} |",
-        f"|---|---|{'---|' * len(rounds)}",
+        f"| τ / ms a sentence | number | sentences | {' | '.join(f'round {k}' for k in rounds)} |",
+        f"|---|---|---|{'---|' * len(rounds)}",
     ]
-    for corpus, n in dict.fromkeys((one["corpus"], one["sentences"]) for one in facts["found"]):
-        own = {
-            one["rounds"]: one
-            for one in facts["found"]
-            if (one["corpus"], one["sentences"]) == (corpus, n)
-        }
-        shown = [f"{own[k]['tau']:.4f} / {own[k]['milliseconds_per_sentence']:.1f}" for k in rounds]
-        documents = own[rounds[0]]["documents"]
-        text = "documents as they are" if n == "as they are" else f"{n} sentences"
-        rows.append(f"| {CORPORA[corpus]}, {text} | {documents} | {' | '.join(shown)} |")
+    for kind in dict.fromkeys(one["texts"] for one in facts["found"]):
+        own = [one for one in facts["found"] if one["texts"] == kind]
+        shown = [f"{one['tau']:.4f} / {one['milliseconds_per_sentence']:.1f}" for one in own]
+        first = own[0]
+        rows.append(f"| {kind} | {first['number']} | {first['sentences']} | {' | '.join(shown)} |")
     told = (
-        "What is found after each round, and the time up to it. Texts of so many sentences are "
-        "several documents, one after the other; which of two tales, or of two awards, comes first "
-        "nobody can know, so that no order of such a text is near to its own."
+        "What is found after each round, and the time up to it. Which of two tales, or of two "
+        "awards, comes first nobody can know: τ is that of the sentences of one document."
     )
     return "\n".join([*rows, "", f"{told} {measured(facts)}"])
 

@@ -25,6 +25,7 @@ from bert4so.data.batches import epoch_batches
 from bert4so.data.corpus import Splits, find_corpus, read_split
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
+from bert4so.encoder import attend_by_length
 from bert4so.machine import machine
 from bert4so.model import OrderingModel
 from bert4so.models import MODELS
@@ -106,6 +107,8 @@ def plain(
     config = run.model.model_copy(update={"encoder_dropout": dropout, "embeddings": "learned"})
     model: OrderingModel[Any] = system.build(config, system.make_input(config, documents))
     system.initialize(model, config)
+    if half:
+        attend_by_length(model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
     sizes = [model.input.size(Puzzle(document.sentences)) if alike else 0 for document in documents]
     ids = [document.id for document in documents]

@@ -90,6 +90,38 @@ def test_any_number_of_sentences_is_ordered(place, form):
         assert 0 <= ordering.confidence <= 1
 
 
+@pytest.mark.parametrize("form", ["float32", "int8"])
+def test_what_was_exported_can_go_on_learning(place, form, documents, tmp_path):
+    run, model = load_model(place / "run")
+    again = run.model_copy(update={"start": str(place / form)})
+    trainer = Trainer(again, Splits(documents, documents, documents), tmp_path)
+    kept, own = model.state_dict(), trainer.model.state_dict()
+    assert kept.keys() == own.keys()
+    for name, weight in kept.items():
+        # Half of a 63rd of the greatest in its line is the most that int8 takes away.
+        near = weight.abs().max() / 126 + 1e-6 if form == "int8" else 0
+        assert (weight - own[name]).abs().max() <= near, name
+    first = trainer.learner.step([shuffle(document, 0) for document in documents])
+    assert first.loss < 1  # it knows what it has learned
+
+
+def test_what_was_not_exported_whole_cannot_go_on_learning(place, documents, tmp_path):
+    folder = shutil.copytree(place / "float32", tmp_path / "m")
+    graph = onnx.load(folder / "model.onnx")
+    for node in graph.graph.node:
+        node.input[:] = [name.replace("linear1", "other") for name in node.input]
+    for weight in graph.graph.initializer:
+        weight.name = weight.name.replace("linear1", "other")
+    onnx.save(graph, folder / "model.onnx")
+    run, _ = load_model(place / "run")
+    with pytest.raises(UserError, match=r"has no model.document_encoder.layers.layers.0.linear1"):
+        Trainer(
+            run.model_copy(update={"start": str(folder)}),
+            Splits(documents, documents, documents),
+            tmp_path / "run",
+        )
+
+
 def test_what_does_not_fit_is_refused_by_the_model_itself(place):
     with pytest.raises(UserError, match="too long"):
         ExportedModel.load(place / "float32").check(Puzzle(("bread " * 30,) * 40))
@@ -123,7 +155,7 @@ def test_the_command_says_how_near_it_came(bert4so, trained_place):
     assert code == 0
     assert printed.startswith("100.00% of 20 documents in the same order; tau ")
     assert {path.name for path in out.iterdir()} == {
-        *("model.onnx", "tokenizer.json", "layout.json", "export.json", "README.md")
+        *("model.onnx", "tokenizer.json", "layout.json", "config.json", "export.json", "README.md")
     }
     code, _, said = bert4so("export", run, "--out", out, "--corpus", corpus)
     assert (code, "exists" in said) == (2, True)

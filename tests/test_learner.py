@@ -28,17 +28,20 @@ def learned(encoder, folder, puzzles, **train):
     return model.order(puzzles), taken
 
 
-def test_in_bf16_on_a_cpu_attention_is_plain_and_says_the_same(encoder, tmp_path, puzzles):
+@pytest.mark.parametrize("fused_from, kind", [(1000, "eager"), (1, "sdpa")])
+def test_how_bf16_attends_on_a_cpu_changes_nothing(
+    encoder, tmp_path, puzzles, monkeypatch, fused_from, kind
+):
     run = tiny_run("bert4so", encoder, tmp_path, train={"precision": "bf16"})
     system = MODELS["bert4so"]
     model = system.build(run.model, system.make_input(run.model, [])).eval()
-    fused = model.order(puzzles)
+    before = model.order(puzzles)
     AcceleratorState._reset_state(reset_partial_state=True)
     Learner(Accelerator(cpu=True), model, run.train)
-    attention = model.sentence_encoder.row.encoder.config._attn_implementation
-    assert attention == "eager"
-    for one, other in zip(fused, model.eval().order(puzzles), strict=True):
+    monkeypatch.setattr("bert4so.encoder.FUSED_FROM", fused_from)
+    for one, other in zip(before, model.order(puzzles), strict=True):
         assert one.before == pytest.approx(other.before, abs=1e-5)
+    assert model.sentence_encoder.row.encoder.config._attn_implementation == kind
 
 
 @pytest.mark.parametrize("accumulate", [2, 3, 8])

@@ -67,17 +67,6 @@ def load_model(folder: Path) -> tuple[Run, OrderingModel[Any]]:
     return run, model.eval()
 
 
-def load_start(run: Run) -> OrderingModel[Any]:
-    """The model that a run begins with, which another has made of the same parts."""
-    begun, model = load_model(Path(run.start))
-    before, now = ({"system": some.system, **some.model.model_dump()} for some in (begun, run))
-    for key in sorted(before.keys() | now.keys()):
-        if before.get(key) != now.get(key):
-            was = f"{key} = {before.get(key)!r}"
-            raise UserError(f"start: {run.start} was made with {was}, not {now.get(key)!r}")
-    return model
-
-
 def packer_of(model: OrderingModel[Any]) -> Packer | None:
     """What fills the rows of a model that reads a document as one row; None for the others."""
     return model.input.packer if isinstance(model.input, JoinedInput) else None

@@ -77,7 +77,8 @@ class Run(Settings):
     """A whole run: which system learns what, with which numbers.
 
     corpus:  is learned from, chosen by and tested on.
-    start:   the folder of another run, to begin with what it has learned; "": as the system does.
+    start:   a folder that `bert4so train` or `export` wrote, or "bundled", to begin with what that
+             model has learned; [model] must be as it was there. "": as the system itself begins.
     join:    more corpora, to be learned from as well.
     hold_out: corpora that are not: what stands in the validation and test sets of these, as in
              those of the joined, is left out of training.

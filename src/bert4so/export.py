@@ -1,4 +1,4 @@
-"""A trained model as a folder that needs no PyTorch: see `bert4so.runtime`."""
+"""A trained model as a folder that needs no PyTorch, see `bert4so.runtime`, and back."""
 
 import json
 import logging
@@ -24,10 +24,13 @@ from bert4so.decoders.scores import ScoreDecoder
 from bert4so.document import Document, Puzzle
 from bert4so.errors import UserError
 from bert4so.evaluate import Solved, fits, measure, solve
+from bert4so.graph_weights import Weights, named, weights_of
 from bert4so.inputs.joined import JoinedBatch, JoinedInput
 from bert4so.machine import machine
 from bert4so.model import OrderingModel
+from bert4so.models import MODELS
 from bert4so.quantization import quantized
+from bert4so.run import make_run
 from bert4so.runtime import FORMAT, ExportedModel
 
 OPSET = 23
@@ -79,7 +82,7 @@ def export(
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
-        _input_of(model).packer.save(partial)
+        _input_of(model).save(partial)
         graph = stretched(_graph(model, documents))
         onnx.save(quantized(graph) if int8 else graph, partial / "model.onnx")
         _write_facts(partial, run, {"command": command, "int8": int8})
@@ -94,10 +97,29 @@ def export(
     return compared
 
 
+def load_exported(folder: Path) -> tuple[Run, OrderingModel[Any]]:
+    """What `export` wrote as a model of PyTorch, that can go on learning."""
+    facts = folder / "export.json"
+    run = make_run(json.loads(facts.read_text(encoding="utf-8"))["run"], str(facts))
+    system = MODELS[run.system]
+    model = system.build(run.model, system.load_input(folder))
+    found, whole = weights_of(folder / "model.onnx"), _Scores(model)
+    missing = sorted(whole.state_dict().keys() - found.keys())
+    if missing:
+        raise UserError(f"{folder}: has no {missing[0]}: only what was exported whole can learn on")
+    whole.load_state_dict({name: torch.tensor(found[name]) for name in whole.state_dict()})
+    return run, model
+
+
 def _input_of(model: OrderingModel[Any]) -> JoinedInput:
     if not isinstance(model.input, JoinedInput) or not isinstance(model.decoder, ScoreDecoder):
         raise UserError("only systems that score the sentences of one joined row can be exported")
     return model.input
+
+
+def _weights(model: OrderingModel[Any]) -> Weights:
+    """Those of the model, called as in what is exported."""
+    return {name: weight.numpy() for name, weight in _Scores(model).state_dict().items()}
 
 
 class _Scores(nn.Module):
@@ -151,7 +173,7 @@ def _graph(model: OrderingModel[Any], documents: Sequence[Document]) -> onnx.Mod
             verbose=False,
         )
     assert program is not None
-    made: onnx.ModelProto = program.model_proto
+    made = named(program.model_proto, _weights(model))
     # What the exporter knows of the source of each node is a megabyte.
     for node in made.graph.node:
         node.ClearField("metadata_props")

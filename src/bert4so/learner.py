@@ -19,7 +19,7 @@ from torch.optim import Adadelta, Adagrad, Adam, AdamW, Optimizer
 
 from bert4so.config import Training
 from bert4so.document import Puzzle
-from bert4so.encoder import attend_plainly
+from bert4so.encoder import attend_by_length
 from bert4so.errors import UserError
 from bert4so.model import OrderingModel
 
@@ -57,7 +57,7 @@ class Learner:
         self.training = training
         self.input = model.input
         if training.precision == "bf16" and accelerator.device.type == "cpu":
-            attend_plainly(model)
+            attend_by_length(model)
         self.model, self.optimizer = accelerator.prepare(model, make_optimizer(model, training))
 
     def step(self, puzzles: Sequence[Puzzle], rate: float = 1.0) -> Taken:

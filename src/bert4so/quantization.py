@@ -24,6 +24,9 @@ FEW = 10_000
 CONTRIBUTED = "com.microsoft"
 """Where onnxruntime keeps operators of its own."""
 
+UNITS, SCALE, TURNED = ".int8", ".scale", ".T"
+"""What the name of a weight ends with: its whole numbers, their scales, where it is turned."""
+
 
 def quantized(model: ModelProto) -> ModelProto:
     """The model with its products and its embeddings in int8. The model given is used up."""
@@ -78,7 +81,9 @@ class _Rewriting:
         assert (asked.get("alpha", 1), asked.get("beta", 1), asked.get("transA", 0)) == (1, 1, 0)
         weight = to_array(self.weights[w])
         product = f"{y}.product" if b else y
-        yield from self._product(x, w, weight.T if asked.get("transB") else weight, product)
+        if asked.get("transB"):
+            w, weight = f"{w}{TURNED}", weight.T
+        yield from self._product(x, w, weight, product)
         if b:
             yield make_node("Add", [product, *b], [y])
 
@@ -92,9 +97,9 @@ class _Rewriting:
             "MatMulIntegerToFloat",
             [
                 tokens,
-                self._constant(f"{w}.int8", units),
+                self._constant(f"{w}{UNITS}", units),
                 self.one,
-                self._constant(f"{w}.scale", columns),
+                self._constant(f"{w}{SCALE}", columns),
                 self.zero,
             ],
             [f"{y}.unscaled"],
@@ -119,8 +124,8 @@ class _Rewriting:
         """Embeddings in int8, each with a scale of its own."""
         (table, ids), (y,) = node.input, node.output
         units, scales = in_bits(to_array(self.weights[table]), greatest=127, axis=1)
-        units_name = self._constant(f"{table}.int8", units)
-        scales_name = self._constant(f"{table}.scale", scales[:, None])
+        units_name = self._constant(f"{table}{UNITS}", units)
+        scales_name = self._constant(f"{table}{SCALE}", scales[:, None])
         yield make_node("Gather", [units_name, ids], [f"{y}.int8"])
         yield make_node("Gather", [scales_name, ids], [f"{y}.scale"])
         yield make_node("Cast", [f"{y}.int8"], [f"{y}.units"], to=TensorProto.FLOAT)

@@ -4,6 +4,7 @@ A folder that `bert4so export` wrote holds
 
 model.onnx                     rows to scores
 tokenizer.json, layout.json    sentences to rows
+config.json                    the encoder's, for those who train on
 export.json                    what it was made of, and how near it came to that
 README.md                      the model card
 """

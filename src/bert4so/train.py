@@ -12,7 +12,7 @@ import torch
 from accelerate import Accelerator
 
 from bert4so.atomic import write_whole
-from bert4so.checkpoint import load_start, save_model
+from bert4so.checkpoint import save_model
 from bert4so.config import Run, Values, dump_toml, leaves
 from bert4so.curves import Recorder
 from bert4so.data.bad import OnBad, stop
@@ -28,13 +28,13 @@ from bert4so.interrupt import Interrupt
 from bert4so.learner import Learner
 from bert4so.metrics import Metrics
 from bert4so.model import OrderingModel
-from bert4so.models import MODELS
 from bert4so.processes import on_cpu, solve_together
 from bert4so.progress import progress_bar, say
 from bert4so.report import write_report
 from bert4so.run import make_run
 from bert4so.schedule import by_epoch, by_time, linear, linear_in_time
 from bert4so.snapshot import Snapshot, clear_snapshots, newest_snapshot, write_snapshot
+from bert4so.start import first_model
 
 
 def train(
@@ -124,7 +124,7 @@ class Trainer:
         torch.manual_seed(run.seed)
         # What the first finds out of the documents, and keeps, the others find there.
         with self.accelerator.main_process_first():
-            self.model = _start(run, splits.train)
+            self.model = first_model(run, splits.train)
             self.model.input.prepare([*splits.valid, *splits.test])
         self.splits = _fitting(self.model, splits, on_bad)
         _check_enough(self.splits)
@@ -283,16 +283,6 @@ class _Clock:
             return self.before[1] + time.perf_counter() - self.began[0]
         used = time.process_time() - self.began[1]
         return self.before[1] + used / torch.get_num_threads()
-
-
-def _start(run: Run, documents: Sequence[Document]) -> OrderingModel[Any]:
-    """The model as it is before it has learned anything here."""
-    if run.start:
-        return load_start(run)
-    system = MODELS[run.system]
-    model = system.build(run.model, system.make_input(run.model, documents))
-    system.initialize(model, run.model)
-    return model
 
 
 def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits:
