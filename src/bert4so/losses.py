@@ -63,9 +63,10 @@ def margin_list_mle(scores: Tensor, order: Tensor, mask: Tensor, gamma: float = 
 
 
 def _in_order(scores: Tensor, order: Tensor, mask: Tensor) -> Tensor:
-    """The scores in float32, in the true order, those of padding too low to count."""
+    """The scores in float32 at least, in the true order, those of padding too low to count."""
     # Not -inf: the gradient of logcumsumexp would be NaN there.
-    return scores.float().masked_fill(~mask, LOWEST).gather(1, order)
+    exact = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    return exact.masked_fill(~mask, LOWEST).gather(1, order)
 
 
 def _unread(scores: Tensor) -> Tensor:
