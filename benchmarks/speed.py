@@ -46,7 +46,7 @@ from bert4so.runtime import ExportedModel
 from bert4so.windows import fits_a_row
 
 REPEATS = 5
-DOCUMENTS = 64
+DOCUMENTS = 128
 CHECKED = 500
 """Documents by which the exported forms are checked."""
 

@@ -88,30 +88,43 @@ LEARNED = {
     "scitldr_a": ("SciTLDR, abstracts", "Apache License 2.0"),
     "csabstruct": ("CSAbstruct, abstracts", "Apache License 2.0"),
     "acl_arc_abstracts": ("ACL Anthology, abstracts of the years of AAN", "of their authors"),
+    "nsf_awards_4000": ("NSF, award abstracts", "published by the US government"),
 }
 """What the bundled model learned from, and on which terms."""
 
 
 def learned() -> str:
-    """What the bundled model learned from."""
-    facts = result("bundled")
-    rows = ["| corpus | documents | terms |", "|---|---|---|"]
-    for corpus, count in facts["learned"].items():
+    """What the bundled model learned from, in its two runs."""
+    runs = [result("bundled-start"), result("bundled")]
+    rows = ["| corpus | first run | second run | terms |", "|---|---|---|---|"]
+    for corpus in dict.fromkeys(corpus for facts in runs for corpus in facts["learned"]):
         name, terms = LEARNED[corpus]
-        rows.append(f"| {name} | {count:,} | {terms} |")
-    run = facts["run"]
-    machine = run["machine"]
+        counts = [facts["learned"].get(corpus) for facts in runs]
+        shown = " | ".join(f"{count:,}" if count else "" for count in counts)
+        rows.append(f"| {name} | {shown} | {terms} |")
+    told = [
+        f"{which}: {spent(facts)}" for which, facts in zip(("First", "Second"), runs, strict=True)
+    ]
+    leaks = {document for facts in runs for document in facts["leaks"]}
     return "\n".join(
         [
             *rows,
             "",
-            f"{run['steps']:,} steps, {facts['epochs']:.2f} of an epoch: "
-            f"{run['minutes'] / 60:.1f} hours by the clock ({run['cpu_minutes'] / 60:.1f} of CPU "
-            f"time by thread) on {machine['cores']} cores of {machine['processor']}, "
-            f"{run['tokens_per_second']:,} tokens a second. {run['left_out_of_training']} "
-            f"documents were left out; of the others, {len(facts['leaks'])} share two sentences or "
-            "more with a test document of the table above.",
+            f"Numbers of documents. {' '.join(told)} Of all that was learned from, {len(leaks)} "
+            "documents share two sentences or more with a test document of the table above.",
         ]
+    )
+
+
+def spent(facts: dict[str, Any]) -> str:
+    """How long a run took."""
+    run, machine = facts["run"], facts["run"]["machine"]
+    return (
+        f"{run['steps']:,} steps, {facts['epochs']:.2f} epochs, {run['minutes'] / 60:.1f} hours by "
+        f"the clock ({run['cpu_minutes'] / 60:.1f} of CPU time by thread) on {machine['cores']} "
+        f"cores of {machine['processor']} in {run['run']['train']['precision']}, "
+        f"{run['tokens_per_second']:,} tokens a second; {run['left_out_of_training']} documents "
+        "left out."
     )
 
 
