@@ -160,6 +160,15 @@ def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield f"{prefix}{key}", value
 
 
+def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """The first value in which two trees differ: its dotted name, and what it is in either."""
+    first, second = dict(leaves(before)), dict(leaves(now))
+    for key in sorted(first.keys() | second.keys()):
+        if first.get(key) != second.get(key):
+            return key, repr(first.get(key)), repr(second.get(key))
+    return None
+
+
 def checked(cls: type[S], values: Values, where: str) -> S:
     """Settings made of values; `where` says, in an error, which file or table they came from."""
     try:

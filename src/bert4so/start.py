@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bert4so.checkpoint import load_model
-from bert4so.config import Run
+from bert4so.config import Run, difference
 from bert4so.document import Document
 from bert4so.errors import UserError
 from bert4so.export import load_exported
@@ -30,8 +30,7 @@ def _learned(run: Run) -> OrderingModel[Any]:
     exported = (folder / "export.json").exists()
     begun, model = load_exported(folder) if exported else load_model(folder)
     before, now = ({"system": some.system, **some.model.model_dump()} for some in (begun, run))
-    for key in sorted(before.keys() | now.keys()):
-        if before.get(key) != now.get(key):
-            was = f"{key} = {before.get(key)!r}"
-            raise UserError(f"start = {run.start}: made with {was}, not {now.get(key)!r}")
+    if found := difference(before, now):
+        key, was, wanted = found
+        raise UserError(f"start = {run.start}: made with {key} = {was}, not {wanted}")
     return model

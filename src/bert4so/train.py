@@ -13,7 +13,7 @@ from accelerate import Accelerator
 
 from bert4so.atomic import write_whole
 from bert4so.checkpoint import save_model
-from bert4so.config import Run, Values, dump_toml, leaves
+from bert4so.config import Run, Values, difference, dump_toml
 from bert4so.curves import Recorder
 from bert4so.data.bad import OnBad, stop
 from bert4so.data.batches import epoch_batches
@@ -318,8 +318,6 @@ def check_same(begun: Values, asked: Run, folder: Path) -> None:
     What a configuration did not yet know of when the run was begun was as it is by default.
     """
     known = make_run(begun, str(folder))
-    before, now = (dict(leaves(run.model_dump())) for run in (known, asked))
-    for key in sorted(before.keys() | now.keys()):
-        if before.get(key) != now.get(key):
-            was = f"{key} = {before.get(key)!r}"
-            raise UserError(f"{folder} was begun with {was}: it cannot go on with {now.get(key)!r}")
+    if found := difference(known.model_dump(), asked.model_dump()):
+        key, was, now = found
+        raise UserError(f"{folder} was begun with {key} = {was}: it cannot go on with {now}")
