@@ -1,9 +1,10 @@
 """What rounds of windows are worth: python benchmarks/long.py --out FILE.json.
 
-On held-out text that does not fit a row: award abstracts as they are; fairy tales, put together of
-their sections, whole or their first 40 sentences; and texts of about 200 and 1,000 sentences, which
-are whole tales, or awards, one after the other. Which of two tales comes first nobody can know:
-told is Kendall's tau of the sentences of one document, the mean over documents.
+On held-out text that does not fit a row: award abstracts, and fairy tales, put together of their
+sections; and texts of about 40, 200 and 1,000 sentences, which are whole awards, or tales, one
+after the other. Which of two awards comes first nobody can know: told is Kendall's tau of the
+sentences of one document, the mean over documents, and what a round adds to that of the first, with
+its standard error.
 """
 
 import argparse
@@ -34,9 +35,8 @@ TALES, AWARDS = "fairytaleqa_sections", "nsf_awards"
 SECTION = re.compile(r"-story-\d+$")
 """What the id of a section has after that of its tale."""
 
-FIRST = 40
-LENGTHS = (200, 1000)
-SENTENCES = 3000
+LENGTHS = (40, 200, 1000)
+SENTENCES = 5000
 """At most so many are ordered of each kind of text."""
 
 
@@ -59,7 +59,7 @@ class Watched(Windows):
     def _round(self, number: int, searches: Sequence[Any]) -> None:
         super()._round(number, searches)
         before = self.found[-1] if self.found else {}
-        self.found.append(before | {id(search.puzzle): search.order for search in searches})
+        self.found.append(before | {id(s.puzzle): s.answer().order for s in searches})
         self.times.append(time.perf_counter())
 
 
@@ -87,11 +87,9 @@ def all_texts(split: str) -> dict[str, list[Text]]:
     awards = read_split(find_corpus(AWARDS), split)
     by_tale = groupby(sections, key=lambda section: SECTION.sub("", section.id))
     tales = [tuple(s for section in own for s in section.sentences) for _, own in by_tale]
-    opened = [tale[:FIRST] for tale in tales if len(tale) >= FIRST]
-    whole = {"tales": tales, "awards": [award.sentences for award in awards]}
+    whole = {"awards": [award.sentences for award in awards], "tales": tales}
     return {
         **{kind: [joined([one]) for one in some] for kind, some in whole.items()},
-        f"tales, their first {FIRST} sentences": [joined([one]) for one in opened],
         **{
             f"{kind}, joined to {n:,} sentences": texts_of(some, n)
             for n in LENGTHS
@@ -141,20 +139,24 @@ def by_rounds(model: ExportedModel, texts: Sequence[Text]) -> list[dict[str, Any
     began = time.perf_counter()
     watched.order(shown)
     sentences = sum(len(text.sentences) for text in texts)
+    found = [taus([orders[id(one)] for one in shown], puzzles, texts) for orders in watched.found]
     return [
         {
             "number": len(texts),
             "sentences": round(sentences / len(texts)),
+            "documents": len(own),
             "rounds": number,
-            "tau": round(tau([orders[id(one)] for one in shown], puzzles, texts), 4),
+            "tau": round(fmean(own), 4),
+            "gain": round(fmean(own) - fmean(found[0]), 4),
+            "error": round(standard_error(own, found[0]), 4),
             "milliseconds_per_sentence": round(1000 * (at - began) / sentences, 2),
         }
-        for number, (orders, at) in enumerate(zip(watched.found, watched.times, strict=True), 1)
+        for number, (own, at) in enumerate(zip(found, watched.times, strict=True), 1)
     ]
 
 
-def tau(orders: Sequence[Order], puzzles: Sequence[Puzzle], texts: Sequence[Text]) -> float:
-    """Kendall's tau of the sentences of one document, the mean over all documents."""
+def taus(orders: Sequence[Order], puzzles: Sequence[Puzzle], texts: Sequence[Text]) -> list[float]:
+    """Kendall's tau of the sentences of each document."""
     found = []
     for order, puzzle, text in zip(orders, puzzles, texts, strict=True):
         true = np.argsort(puzzle.order or [])  # the place of each sentence in the text
@@ -163,7 +165,12 @@ def tau(orders: Sequence[Order], puzzles: Sequence[Puzzle], texts: Sequence[Text
             own = [place - start for place in places if start <= place < end]
             if len(own) > 1:
                 found.append(kendall_tau(own, list(range(len(own)))))
-    return fmean(found)
+    return found
+
+
+def standard_error(own: Sequence[float], first: Sequence[float]) -> float:
+    """Of the mean difference of two measures of the same documents."""
+    return float(np.std(np.subtract(own, first), ddof=1) / len(own) ** 0.5)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@
 RUN is a folder of `bert4so train`: it is exported, and all its forms are asked for the same
 documents by turns, several times over; what is reported is the median, and ratios of medians. They
 are documents that fit a row; how fast all are, of which some are read by windows, is told beside.
-OpenVINO is asked for the same files where it is installed.
 """
 
 import argparse
@@ -16,11 +15,8 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -41,8 +37,6 @@ from bert4so.machine import cores, machine
 from bert4so.model import OrderingModel
 from bert4so.models import MODELS
 from bert4so.orderer import Orderer
-from bert4so.packing import Packer
-from bert4so.runtime import ExportedModel
 from bert4so.windows import fits_a_row
 
 REPEATS = 5
@@ -72,8 +66,6 @@ def main() -> None:
         for form, folder in folders.items():
             export(asked.run, folder, checked_on, form == "int8", "a benchmark")
         forms = {form: Orderer.from_pretrained(folder) for form, folder in folders.items()}
-        if find_spec("openvino"):
-            forms |= {f"OpenVINO, {form}": on_openvino(folders[form]) for form in folders}
         facts = {
             "command": " ".join(["python", *sys.argv]),
             "machine": machine(),
@@ -128,33 +120,6 @@ def measured(corpus: str, model: OrderingModel[Any], forms: dict[str, Orderer]) 
             for form in products
         },
     }
-
-
-class OpenVino:
-    """A file of onnxruntime's on OpenVINO, asked as a session of onnxruntime is."""
-
-    def __init__(self, path: Path) -> None:
-        openvino = import_module("openvino")
-        core = openvino.Core()
-        settings = {"INFERENCE_NUM_THREADS": cores(), "PERFORMANCE_HINT": "LATENCY"}
-        compiled = core.compile_model(core.read_model(path), "CPU", settings)
-        self.names = [next(iter(wanted.names)) for wanted in compiled.inputs]
-        self.request = compiled.create_infer_request()
-
-    def get_inputs(self) -> list[SimpleNamespace]:
-        """What it wants to be given."""
-        return [SimpleNamespace(name=name) for name in self.names]
-
-    def run(self, _: None, given: dict[str, Any]) -> list[Any]:
-        """What it answers."""
-        return list(self.request.infer(given).values())
-
-
-def on_openvino(folder: Path) -> Orderer:
-    """The model of a folder on OpenVINO."""
-    session: Any = OpenVino(folder / "model.onnx")
-    packer = Packer.load(folder)
-    return Orderer(ExportedModel(session, packer), packer)
 
 
 def timed(job: Callable[[], object]) -> float:

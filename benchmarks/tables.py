@@ -226,17 +226,23 @@ def long() -> str:
     facts = result("long")
     rounds = sorted({one["rounds"] for one in facts["found"]})
     rows = [
-        f"| τ / ms a sentence | number | sentences | {' | '.join(f'round {k}' for k in rounds)} |",
-        f"|---|---|---|{'---|' * len(rounds)}",
+        "| texts | number | sentences | documents | "
+        f"τ after {' | '.join(f'round {k}' for k in rounds)} | the last adds | ms a sentence |",
+        f"|---|---|---|---|{'---|' * (len(rounds) + 2)}",
     ]
     for kind in dict.fromkeys(one["texts"] for one in facts["found"]):
         own = [one for one in facts["found"] if one["texts"] == kind]
-        shown = [f"{one['tau']:.4f} / {one['milliseconds_per_sentence']:.1f}" for one in own]
-        first = own[0]
-        rows.append(f"| {kind} | {first['number']} | {first['sentences']} | {' | '.join(shown)} |")
+        first, last = own[0], own[-1]
+        taus = " | ".join(f"{one['tau']:.4f}" for one in own)
+        began, ended = (one["milliseconds_per_sentence"] for one in (first, last))
+        rows.append(
+            f"| {kind} | {first['number']} | {first['sentences']} | {first['documents']} "
+            f"| {taus} | {last['gain']:+.4f} ± {last['error']:.4f} | {began:.1f} to {ended:.1f} |"
+        )
     told = (
-        "What is found after each round, and the time up to it. Which of two tales, or of two "
-        "awards, comes first nobody can know: τ is that of the sentences of one document."
+        "What the last round adds to the first, with its standard error over documents, and the "
+        "time after the first and after the last. Which of two awards, or tales, comes first "
+        "nobody can know: τ is that of the sentences of one document."
     )
     return "\n".join([*rows, "", f"{told} {measured(facts)}"])
 

@@ -4,7 +4,7 @@
 
 All train the same system on the same documents by turns. The plain loop is what public code does:
 random batches, padded to the longest, the encoder's own dropout, an optimizer that is not fused;
-then one thing after the other is done as `bert4so train` does it; then what it could do besides.
+then one thing after the other is done as `bert4so train` does it; then what it does where asked.
 Tokens a second count no padding.
 """
 
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate.state import AcceleratorState
 from torch.nn.utils import clip_grad_norm_
 
 from bert4so.config import Run
@@ -25,7 +26,6 @@ from bert4so.data.batches import epoch_batches
 from bert4so.data.corpus import Splits, find_corpus, read_split
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
-from bert4so.encoder import attend_by_length
 from bert4so.machine import machine
 from bert4so.model import OrderingModel
 from bert4so.models import MODELS
@@ -71,15 +71,14 @@ def main() -> None:
 def all_loops(run: Run, documents: Sequence[Document]) -> dict[str, Callable[[], int]]:
     """A step of each way to train: how many tokens it had."""
     fixed = run.model_copy(update={"model": run.model.model_copy(update={"embeddings": "fixed"})})
+    half = run.model_copy(update={"train": run.train.model_copy(update={"precision": "bf16"})})
     return {
         "a plain loop": plain(run, documents, dropout=0.1, alike=False),
         "the same without the encoder's dropout": plain(run, documents, dropout=0.0, alike=False),
         "and like lengths together": plain(run, documents, dropout=0.0, alike=True),
         "`bert4so train`": own(run, documents),
         "`bert4so train` with `model.embeddings=fixed`": own(fixed, documents),
-        "the plain loop, like lengths together, in bf16": plain(
-            run, documents, dropout=0.0, alike=True, half=True
-        ),
+        "`bert4so train` with `train.precision=bf16`": own(half, documents),
     }
 
 
@@ -94,21 +93,20 @@ def speed(loop: Callable[[], int]) -> float:
 
 def own(run: Run, documents: Sequence[Document]) -> Callable[[], int]:
     """A step of `bert4so train`."""
+    AcceleratorState._reset_state()  # it keeps the first precision of a process, and refuses others
     trainer = Trainer(run, Splits(list(documents), list(documents[:8]), []), Path("unused"))
     steps = (step for epoch in range(1, 1000) for step in trainer.learn(epoch))
     return lambda: next(steps).tokens
 
 
 def plain(
-    run: Run, documents: Sequence[Document], dropout: float, alike: bool, half: bool = False
+    run: Run, documents: Sequence[Document], dropout: float, alike: bool
 ) -> Callable[[], int]:
     """A step of a plain loop."""
     system = MODELS[run.system]
     config = run.model.model_copy(update={"encoder_dropout": dropout, "embeddings": "learned"})
     model: OrderingModel[Any] = system.build(config, system.make_input(config, documents))
     system.initialize(model, config)
-    if half:
-        attend_by_length(model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
     sizes = [model.input.size(Puzzle(document.sentences)) if alike else 0 for document in documents]
     ids = [document.id for document in documents]
@@ -121,9 +119,7 @@ def plain(
     def step() -> int:
         model.train()
         batch = model.input([shuffle(document, 0) for document in next(batches)])
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
-            loss = model(batch)
-        loss.backward()
+        model(batch).backward()
         clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()

@@ -18,6 +18,7 @@ FLOORS = [  # from the ground up; rooms on one floor do not import each other
         "tagging",
         "ranking",
         "aggregation",
+        "bradley_terry",
         "packing",
         "data.text",
         "data.shuffle",

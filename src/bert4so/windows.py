@@ -1,20 +1,21 @@
 """Documents of any number of sentences, by a model that reads a row: rounds of windows.
 
-In the first round the sentences stand in windows at random, several times over: from its places in
-them, each gets its place in the document, roughly. In every later round the windows lie along the
-order found so far, each half over the next; a window puts its own sentences in order, and a
-sentence takes the mean of the places that its windows give it. A sentence is read a fixed number of
-times a round, so that the cost grows as the document does.
+In the first round the sentences stand in windows at random; in every later one the windows lie
+along the order found so far, each half over the next. Each says how likely every two of its
+sentences are read in this order or that; from all that was said in all rounds, each sentence gets a
+strength, by which they are ordered. A sentence is read once in the first round and about twice in
+every other, so that the cost grows as the document does.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert4so.backend import Backend
+from bert4so.bradley_terry import Pairs, strengths
 from bert4so.data.draw import draw
 from bert4so.document import Decision, Order, Ordering, Puzzle
 from bert4so.packing import Packer
@@ -22,14 +23,8 @@ from bert4so.packing import Packer
 ENOUGH = 32
 """Word pieces: a window holds so much of each sentence, or the whole of it."""
 
-PARTITIONS = 4
-"""How often each sentence stands in a window of the first round."""
-
 ROUNDS = 4
 """At most so many rounds; none follows that would change nothing."""
-
-NEAR = 3
-"""What is said of two sentences that are read so far apart, or nearer, counts for confidence."""
 
 
 class Windows:
@@ -59,7 +54,7 @@ class Windows:
     def _search(self, puzzle: Puzzle) -> "_Search | None":
         """Where the puzzle does not fit a row, what is to be known of it."""
         sizes, room = _sizes(self.packer, puzzle), self.packer.layout.positions
-        return None if sum(sizes) <= room else _Search(puzzle, sizes, room)
+        return None if sum(sizes) <= room else _Search.of(puzzle, sizes, room)
 
     def _round(self, number: int, searches: Sequence["_Search"]) -> None:
         """Order all windows of a round together."""
@@ -67,7 +62,7 @@ class Windows:
         shown = [s.shown(w) for s, own in zip(searches, windows, strict=True) for w in own]
         answers = iter(self.backend.order(shown) if shown else [])
         for search, own in zip(searches, windows, strict=True):
-            search.learn(number, own, [next(answers) for _ in own])
+            search.learn(own, [next(answers) for _ in own])
 
 
 def fits_a_row(packer: Packer, puzzle: Puzzle) -> bool:
@@ -82,36 +77,37 @@ def _sizes(packer: Packer, puzzle: Puzzle) -> list[int]:
 
 @dataclass
 class _Search:
-    """A long document under way.
+    """A long document under way, its sentences numbered at random by their words.
 
-    sizes: the room that each sentence takes.
-    room:  that of a window.
-    order: the order found so far.
-    place: the mean place that each sentence was given in the last round.
+    puzzle:    the document.
+    drawn:     the sentence of the puzzle that has a number.
+    sizes:     the room that each takes.
+    room:      that of a window.
+    order:     the order found so far.
+    strengths: by which it was found.
+    said:      what the windows of each round said of pairs.
     """
 
     puzzle: Puzzle
+    drawn: Order
     sizes: Sequence[int]
     room: int
-    order: Order = field(default_factory=list)
-    place: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    order: Order
+    strengths: NDArray[np.float64]
+    said: list[Pairs] = field(default_factory=list)
     settled: bool = False
     truncated: set[int] = field(default_factory=set)
-    heeded: dict[tuple[int, int], list[float]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, puzzle: Puzzle, sizes: Sequence[int], room: int) -> "_Search":
+        """The search before its first round."""
+        n = len(sizes)
+        drawn = sorted(range(n), key=lambda i: draw("window", puzzle.sentences[i]))
+        return cls(puzzle, drawn, [sizes[i] for i in drawn], room, list(range(n)), np.zeros(n))
 
     def windows(self, number: int) -> list[list[int]]:
         """The sentences that stand together in a round."""
-        if number:
-            return self._along(self.order, overlap=0.5)
-        n, sentences = len(self.sizes), self.puzzle.sentences
-        return [
-            window
-            for k in range(PARTITIONS)
-            for window in self._along(
-                sorted(range(n), key=lambda i: draw("window", k, sentences[i])),
-                overlap=0.0,
-            )
-        ]
+        return self._along(self.order, overlap=0.5 if number else 0.0)
 
     def _along(self, sequence: Order, overlap: float) -> list[list[int]]:
         """Full windows along a sequence of all sentences; the last ends where it does."""
@@ -133,60 +129,47 @@ class _Search:
 
     def shown(self, window: list[int]) -> Puzzle:
         """The puzzle of a window."""
-        return Puzzle(tuple(self.puzzle.sentences[i] for i in window))
+        return Puzzle(tuple(self.puzzle.sentences[self.drawn[i]] for i in window))
 
-    def learn(self, number: int, windows: Sequence[list[int]], answers: Sequence[Ordering]) -> None:
+    def learn(self, windows: Sequence[list[int]], answers: Sequence[Ordering]) -> None:
         """Take in what a round says."""
-        n = len(self.sizes)
-        total, count = np.zeros(n), np.zeros(n)
-        known = np.empty(n)  # where each sentence stands so far
-        known[self.order or range(n)] = np.arange(n)
-        self.heeded = {}
         for window, answer in zip(windows, answers, strict=True):
-            # At random a window stands for the whole document; later, for the places it covers.
-            covered = known[window] if number else np.linspace(0, n - 1, len(window))
-            total[window] += np.interp(_places(answer), np.arange(len(window)), np.sort(covered))
-            count[window] += 1
-            self.truncated |= {window[k] for k in answer.truncated}
-            self._heed(window, answer)
-        self.place = total / count
-        order: Order = np.argsort(self.place, kind="stable").tolist()
+            self.said.append(_pairs(window, answer))
+            self.truncated |= {self.drawn[window[k]] for k in answer.truncated}
+        self.strengths = strengths(_joined(self.said), self.strengths)
+        order: Order = np.argsort(-self.strengths, kind="stable").tolist()
         self.settled = order == self.order
         self.order = order
-
-    def _heed(self, window: list[int], answer: Ordering) -> None:
-        """Keep what is said of every two that are read one after the other, or nearly so."""
-        assert answer.before is not None
-        for k, first in enumerate(answer.order):
-            for second in answer.order[k + 1 : k + 1 + NEAR]:
-                pair = window[first], window[second]
-                self.heeded.setdefault(pair, []).append(float(answer.before[first, second]))
 
     def answer(self) -> Ordering:
         """The order found.
 
         The confidence is the product, over neighbors, of the probability that the one is read
-        before the other, by the windows of the last round; 0.5 where none says.
+        before the other, by their strengths.
         """
-        neighbors = zip(self.order, self.order[1:], strict=False)
+        ahead = np.array([self.strengths[i] - self.strengths[j] for i, j in pairwise(self.order)])
+        scores = np.empty(len(self.drawn))
+        scores[self.drawn] = self.strengths
         decision = Decision(
-            order=self.order,
-            confidence=prod(map(self._probability, neighbors)),
-            scores=tuple((-self.place).tolist()),
+            order=[self.drawn[i] for i in self.order],
+            confidence=float(np.prod(1 / (1 + np.exp(-ahead)))),
+            scores=tuple(scores.tolist()),
         )
         return Ordering.of(self.puzzle, decision, sorted(self.truncated))
 
-    def _probability(self, pair: tuple[int, int]) -> float:
-        said = self.heeded.get(pair, [])
-        against = [1 - share for share in self.heeded.get((pair[1], pair[0]), [])]
-        return float(np.mean(said + against)) if said or against else 0.5
 
-
-def _places(answer: Ordering) -> NDArray[np.float64]:
-    """The place that each sentence of a window is to be expected at: how many are read before it.
-
-    Borda's count, of probabilities.
-    """
+def _pairs(window: list[int], answer: Ordering) -> Pairs:
+    """What a window says of every two of its sentences."""
     assert answer.before is not None, "windows are for systems that say how likely a pair is"
-    places: NDArray[np.float64] = answer.before.sum(0) - 0.5
-    return places
+    i, j = np.triu_indices(len(window), 1)
+    numbers = np.array(window)
+    return Pairs(numbers[i], numbers[j], answer.before[i, j])
+
+
+def _joined(said: Sequence[Pairs]) -> Pairs:
+    """All of it together."""
+    return Pairs(
+        np.concatenate([some.first for some in said]),
+        np.concatenate([some.second for some in said]),
+        np.concatenate([some.share for some in said]),
+    )
