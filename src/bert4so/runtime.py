@@ -10,9 +10,10 @@ README.md                      the model card
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -28,8 +29,8 @@ from bert4so.ranking import ranked
 FORMAT = 1
 """The form of the folder. A folder of another form is refused, not guessed at."""
 
-BUDGET = 1024
-"""Tokens, padding included, that are scored at once."""
+BUDGET = 256
+"""Tokens, padding included, that a core scores at once."""
 
 QUIET = 3
 """onnxruntime's number for: errors only."""
@@ -38,29 +39,22 @@ QUIET = 3
 class ExportedModel:
     """An exported model: a `Backend`. It answers a puzzle alone as it does among others."""
 
-    def __init__(self, session: onnxruntime.InferenceSession, packer: Packer) -> None:
-        self.session = session
+    def __init__(self, path: Path, packer: Packer) -> None:
+        self.path = path
         self.packer = packer
-        self.wanted = [wanted.name for wanted in session.get_inputs()]
+        self.all_cores = _session(path, threads=cores())
+        self.wanted = [wanted.name for wanted in self.all_cores.get_inputs()]
 
     @classmethod
     def load(cls, folder: Path) -> "ExportedModel":
-        """The model of a folder, on as many threads as there are cores."""
+        """The model of a folder."""
         _check_form(folder / "export.json")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = cores()
-        options.log_severity_level = QUIET
-        # To plan which tensors share memory takes most of a session's start, and saves none.
-        options.enable_mem_reuse = False
-        path = folder / "model.onnx"
-        try:
-            session = onnxruntime.InferenceSession(
-                path, options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # onnxruntime has no exception of its own that is public
-            reason = str(error).strip().splitlines()[0]
-            raise UserError(f"{path}: not a model that onnxruntime can read: {reason}") from None
-        return cls(session, Packer.load(folder))
+        return cls(folder / "model.onnx", Packer.load(folder))
+
+    @cached_property
+    def one_core(self) -> onnxruntime.InferenceSession:
+        """Many batches are scored sooner one a core than one after the other on all of them."""
+        return _session(self.path, threads=1)
 
     def check(self, puzzle: Puzzle) -> None:
         """Raise `UserError` for a puzzle that does not fit a row."""
@@ -70,17 +64,44 @@ class ExportedModel:
         """One ordering a puzzle, in the order of the puzzles."""
         rows = self.packer.pack_all([puzzle.sentences for puzzle in puzzles])
         found: dict[int, Ordering] = {}
-        for chosen in within_budget([len(row.ids) for row in rows], BUDGET):
-            for i, scores in zip(chosen, self.scores([rows[i] for i in chosen]), strict=True):
+        batches = within_budget([len(row.ids) for row in rows], BUDGET)
+        scored = self._scored([[rows[i] for i in chosen] for chosen in batches])
+        for chosen, table in zip(batches, scored, strict=True):
+            for i, scores in zip(chosen, table, strict=True):
                 cut = np.flatnonzero(rows[i].cut).tolist()
-                found[i] = Ordering.of(puzzles[i], ranked(scores), cut)
+                found[i] = Ordering.of(puzzles[i], ranked(scores[: len(rows[i].cut)]), cut)
         return [found[i] for i in range(len(puzzles))]
 
-    def scores(self, rows: Sequence[Row]) -> list[NDArray[np.float32]]:
-        """The scores of the sentences of each row."""
+    def _scored(self, batches: Sequence[Sequence[Row]]) -> Iterator[NDArray[np.float32]]:
+        """A line of scores for each row of each batch."""
+        if len(batches) < 2:
+            yield from (self._scores(self.all_cores, rows) for rows in batches)
+            return
+        session = self.one_core
+        with ThreadPoolExecutor(cores()) as pool:
+            yield from pool.map(lambda rows: self._scores(session, rows), batches)
+
+    def _scores(
+        self, session: onnxruntime.InferenceSession, rows: Sequence[Row]
+    ) -> NDArray[np.float32]:
         stacked = vars(self.packer.stack(rows))
-        table: Any = self.session.run(None, {name: stacked[name] for name in self.wanted})[0]
-        return [line[: len(row.cut)] for line, row in zip(table, rows, strict=True)]
+        table: NDArray[np.float32] = session.run(
+            None, {name: stacked[name] for name in self.wanted}
+        )[0]
+        return table
+
+
+def _session(path: Path, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = QUIET
+    # To plan which tensors share memory takes most of a session's start, and saves none.
+    options.enable_mem_reuse = False
+    try:
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime has no exception of its own that is public
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(f"{path}: not a model that onnxruntime can read: {reason}") from None
 
 
 def _check_form(path: Path) -> None:
