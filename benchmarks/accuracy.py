@@ -1,6 +1,6 @@
 """Whether what makes training fast harms what is learned, over three seeds:
 
-    python benchmarks/accuracy.py CONFIG.toml --out results/accuracy.json
+    python benchmarks/accuracy.py CONFIG.toml --out results/accuracy.json [--resume]
 
 As many epochs of `bert4so train`, in float32 and in bf16, and of what public code does: random
 batches, and the encoder's own dropout. Told are Kendall's tau and PMR on validation and on test
@@ -65,22 +65,27 @@ def main() -> None:
     parser.add_argument("config", type=Path)
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--resume", action="store_true", help="keep the runs that are there")
     asked = parser.parse_args()
     found: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
+    if asked.resume and asked.out.exists():
+        found = json.loads(asked.out.read_text())["found"]
     for seed in SEEDS:
         for way, settings in WAYS.items():
+            if any(one["seed"] == seed for one in found[way]):
+                continue
             run = read_run(asked.config, [*asked.set, f"seed={seed}", *settings])
             kind = PlainTrainer if way == PLAIN else Trainer
             found[way].append(learned(run, kind, f"{way}, {seed}"))
             sys.stdout.write(f"{way}, seed {seed}: {found[way][-1]}\n")
-    facts = {
-        "command": " ".join(["python", *sys.argv]),
-        "machine": machine(),
-        "run": run.model_dump(),
-        "found": found,
-        "summary": {way: summary(some) for way, some in found.items()},
-    }
-    asked.out.write_text(json.dumps(facts, indent=1) + "\n")
+            facts = {
+                "command": " ".join(["python", *sys.argv]),
+                "machine": machine(),
+                "run": run.model_dump(),
+                "found": found,
+                "summary": {way: summary(some) for way, some in found.items() if len(some) > 1},
+            }
+            asked.out.write_text(json.dumps(facts, indent=1) + "\n")
 
 
 def learned(run: Run, kind: type[Trainer], title: str) -> dict[str, Any]:
