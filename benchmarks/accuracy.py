@@ -41,7 +41,7 @@ class PlainTrainer(Trainer):
     """Its batches are of documents of any length.
 
     The gradient of a batch is summed over parts of it. Those of like lengths are put in one part:
-    the step is the same, and takes a tenth of the time.
+    the step is the same, with less padding.
     """
 
     def _batches(self, epoch: int) -> list[list[int]]:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert4so import Orderer, Ordering, Puzzle
+from bert4so.bradley_terry import RIDGE
 from bert4so.encoder import load_config, load_packer
 from bert4so.metrics import kendall_tau
 from bert4so.ranking import ranked
@@ -112,6 +113,20 @@ def test_confidence_is_the_product_over_neighbors(packer):
         told *= 1 / (1 + np.exp(ordering.scores[second] - ordering.scores[first]))
     assert ordering.confidence == pytest.approx(told, rel=1e-6)
     assert ordering.before is None
+
+
+def test_the_scores_are_the_strengths_by_all_that_was_said(packer):
+    ordering, _, backend = solved(packer, 60)
+    strength = dict(zip(text(60)[0], ordering.scores, strict=True))
+    slope = {s: -RIDGE * strength[s] for s in strength}  # of the likelihood: 0 where it is greatest
+    for some in backend.shown:
+        for sentences in some:
+            for a in sentences:
+                for b in sentences:
+                    said = 1 / (1 + np.exp((number(a) - number(b)) / 3))
+                    slope[a] += said - 1 / (1 + np.exp(strength[b] - strength[a]))
+    assert len(backend.shown) > 1
+    assert list(slope.values()) == pytest.approx([0] * 60, abs=1e-4)
 
 
 @settings(max_examples=40)
