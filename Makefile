@@ -21,6 +21,7 @@ FIVE := rocstories neurips sind acl_arc_abstracts nsf_awards
 bench: .venv/dev
 	$(BIN)/python benchmarks/speed.py $(RUN) rocstories nsf_awards --out results/speed.json
 	$(BIN)/python benchmarks/bundled.py $(RUN) $(FIVE) fairytaleqa_sections recipes_pd --out results/bundled.json
+	$(BIN)/python benchmarks/overlap.py configs/bundled-start.toml configs/bundled.toml --held rocstories/valid $(FIVE:%=%/test) fairytaleqa_sections/test recipes_pd/test --out results/overlap.json
 	$(BIN)/python benchmarks/passes.py $(FIVE) --out results/passes.json
 	$(BIN)/python benchmarks/long.py --out results/long.json
 	OMP_WAIT_POLICY=passive $(BIN)/python benchmarks/training.py configs/bert4so-neurips.toml neurips rocstories --out results/training.json

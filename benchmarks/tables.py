@@ -116,6 +116,28 @@ def learned() -> str:
     )
 
 
+def overlap() -> str:
+    """What of the test documents was known in other words."""
+    facts = result("overlap")
+    told = [
+        f"{CORPORA[corpus]} {found['known']} (their τ is {found['tau_of_known']:.4f}, that of the "
+        f"others {found['tau_without']:.4f})"
+        for (corpus, split), found in ((p.split("/"), f) for p, f in facts["found"].items())
+        if split == "test" and found["known"]
+    ]
+    chosen = [
+        f"{found['known']} of the {found['documents']:,} of {CORPORA[place.split('/')[0]]}"
+        for place, found in facts["found"].items()
+        if place.endswith("/valid")
+    ]
+    return (
+        f"Test documents {percent(facts['much'])[:-3]} % or more of whose runs of {facts['words']} "
+        f"words stand in one document that was learned from: {', '.join(told)}. Of the validation "
+        f"documents by which it was chosen: {', '.join(chosen)}. Two sentences are shared by "
+        f"{facts['sharing_two_sentences']}. {measured(facts)}"
+    )
+
+
 def spent(facts: dict[str, Any]) -> str:
     """How long a run took."""
     run, machine = facts["run"], facts["run"]["machine"]
@@ -311,6 +333,7 @@ TABLES = {
     "neurips": neurips,
     "bundled": bundled,
     "learned": learned,
+    "overlap": overlap,
     "proxies": proxies,
     "speed": speed,
     "passes": passes,

@@ -35,8 +35,16 @@ FLOORS = [  # from the ground up; rooms on one floor do not import each other
         "history",
         "runtime",
     ],
-    ["data.readers", "data.sentences", "data.prepare", "data.join", "data.stats"],
-    ["data.forms", "data.check"],
+    [
+        "data.frames",
+        "data.parts",
+        "data.readers",
+        "data.sentences",
+        "data.prepare",
+        "data.join",
+        "data.stats",
+    ],
+    ["data.destination", "data.forms", "data.check"],
     ["orderer"],
     ["evaluate"],
     # Above this line a module may import torch.

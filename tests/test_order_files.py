@@ -15,7 +15,7 @@ import pytest
 
 from bert4so import export
 from bert4so.checkpoint import save_model
-from bert4so.data import answers
+from bert4so.data import parts
 from bert4so.data.jsonl import write_records
 from bert4so.data.source import read_source
 from bert4so.models import MODELS
@@ -72,7 +72,8 @@ def command(many, model, out):
 def read(path):
     _, records = read_source(path)
     with closing(records):
-        return [record for _, record in records]
+        kept = ({k: v for k, v in record.items() if k != "other"} for _, record in records)
+        return list(kept)
 
 
 def size(path):
@@ -145,7 +146,7 @@ def test_other_documents_are_not_gone_on_with(bert4so, model, tmp_path):
 
 
 def test_parts_may_begin_with_nothing_cut(bert4so, model, tmp_path, monkeypatch):
-    monkeypatch.setattr(answers, "CHUNK", 2)
+    monkeypatch.setattr(parts, "CHUNK", 2)
     short = {"sentences": ["go out", "eat bread"], "note": None}
     long = {"sentences": ["bread " * 200, "home"], "note": "a"}
     given, out = tmp_path / "a.jsonl", tmp_path / "out.parquet"
@@ -208,6 +209,26 @@ def test_text_and_parquet_are_read(bert4so, model, tmp_path):
     assert code == 0
     answers = [json.loads(line) for line in printed.splitlines()]
     assert [len(answer["sentences"]) for answer in answers] == [2, 2]
+
+
+def test_text_may_begin_as_json_does(bert4so, model, tmp_path):
+    (tmp_path / "a.txt").write_text("{bread} is eaten\nwake up\n")
+    code, printed, said = bert4so("order", tmp_path / "a.txt", "--model", model)
+    assert code == 0, said
+    assert sorted(printed.splitlines()) == ["wake up", "{bread} is eaten"]
+
+
+def test_what_stands_before_a_fault_is_written(bert4so, model, tmp_path):
+    given, out = tmp_path / "a.jsonl", tmp_path / "out.jsonl.gz"
+    write_records(given, [{"sentences": ["go out", "eat bread"]}] * 20)
+    whole = given.read_text()
+    given.write_text(whole + "{broken\n")
+    asked = ["order", given, "--model", model, "--out", out]
+    code, _, said = bert4so(*asked)
+    assert (code, f"{given}:21: not JSON" in said) == (2, True)
+    given.write_text(whole * 2)
+    assert bert4so(*asked, "--resume")[0] == 0
+    assert len(read(out)) == 40
 
 
 def test_a_format_is_for_what_is_printed(bert4so, model, tmp_path):

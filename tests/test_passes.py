@@ -137,6 +137,7 @@ def test_what_the_backend_refuses_is_refused():
         Passes(Swayed(), 1).check(Puzzle(("a",) * 51))
 
 
-def test_no_pass_is_no_answer():
-    with pytest.raises(UserError, match="passes = 0: wanted 1 or more"):
-        Orderer(Swayed()).order(["a"], passes=0)
+@pytest.mark.parametrize("passes", [0, 65])
+def test_no_pass_is_no_answer_and_too_many_are_none(passes):
+    with pytest.raises(UserError, match=f"passes = {passes}: wanted 1 to 64"):
+        Orderer(Swayed()).order_all([["a"]], passes=passes)

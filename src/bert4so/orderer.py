@@ -1,5 +1,6 @@
 """What users call: sentences in, an ordering out, whatever model is behind it."""
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
@@ -15,8 +16,14 @@ from bert4so.windows import Windows, fits_a_row
 BUNDLED = Path(__file__).parent / "pretrained"
 """The model that comes with the package; its card is README.md there."""
 
-BUFFER = 8192
-"""Sentences that are read ahead, so that their documents can be batched by length."""
+BUFFER = 1024
+"""Sentences, counted once a pass, that are read ahead and batched by the length of documents."""
+
+PATIENCE = 1.0
+"""Seconds after which what has been read is answered, though there could be more of it."""
+
+MOST_PASSES = 64
+"""More would take time and memory, and give nothing."""
 
 
 class Orderer:
@@ -67,17 +74,13 @@ class Orderer:
         Documents are read, batched by length and answered some at a time, so that they may be many
         more than fit in memory. With `progress`, a bar on stderr shows how far it is.
         """
-        backend = self.asked(passes)
         total = len(documents) if isinstance(documents, Sequence) else None
-        with progress_bar("ordering", total, shown=progress) as advance:
-            for some in _buffers(documents):
-                yield from backend.order(some)
-                advance(len(some))
+        return _ordered(self.asked(passes), documents, BUFFER // passes, total, progress)
 
     def asked(self, passes: int = 1) -> Backend:
         """The backend as `order` asks it: so many times, and by windows where that is needed."""
-        if passes < 1:
-            raise UserError(f"passes = {passes}: wanted 1 or more")
+        if not 1 <= passes <= MOST_PASSES:
+            raise UserError(f"passes = {passes}: wanted 1 to {MOST_PASSES}")
         passed = Passes(self.backend, passes)
         return passed if self.packer is None else Windows(passed, self.packer)
 
@@ -86,16 +89,37 @@ class Orderer:
         return self.packer is not None and not fits_a_row(self.packer, _puzzle(sentences))
 
 
-def _buffers(documents: Iterable[Sequence[str]]) -> Iterator[list[Puzzle]]:
-    """The puzzles of some documents at a time: as many sentences as `BUFFER`, or one document."""
+def _ordered(
+    backend: Backend,
+    documents: Iterable[Sequence[str]],
+    buffer: int,
+    total: int | None,
+    progress: bool,
+) -> Iterator[Ordering]:
+    with progress_bar("ordering", total, shown=progress) as advance:
+        for some in _buffers(documents, buffer):
+            for ordering in backend.order(some):
+                yield ordering
+                advance(1)
+
+
+def _buffers(documents: Iterable[Sequence[str]], buffer: int) -> Iterator[list[Puzzle]]:
+    """The puzzles of some documents at a time: of so many sentences, or of one document."""
     waiting: list[Puzzle] = []
-    sentences = 0
-    for document in documents:
-        waiting.append(_puzzle(document))
-        sentences += len(document)
-        if sentences >= BUFFER:
+    sentences, began = 0, 0.0
+    try:
+        for document in documents:
+            began = began if waiting else time.monotonic()
+            waiting.append(_puzzle(document))
+            sentences += len(waiting[-1].sentences)
+            if sentences >= buffer or time.monotonic() - began > PATIENCE:
+                yield waiting
+                waiting, sentences = [], 0
+    except Exception:
+        # Of the source, or of a document: those before it are answered all the same.
+        if waiting:
             yield waiting
-            waiting, sentences = [], 0
+        raise
     if waiting:
         yield waiting
 

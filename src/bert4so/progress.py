@@ -39,12 +39,17 @@ def say(line: str) -> None:
         sys.stderr.write(f"{line}\n")
 
 
+def bars_are_shown() -> bool:
+    """Whether there is anyone to see a bar."""
+    return not STDERR.quiet and sys.stderr.isatty()
+
+
 @contextmanager
 def progress_bar(
     task: str, total: int | None, shown: bool = True, in_bytes: bool = False
 ) -> Iterator[Advance]:
     """A bar, where stderr is a terminal."""
-    if not shown or STDERR.quiet or not sys.stderr.isatty():
+    if not shown or not bars_are_shown():
         yield lambda done, note="": None
         return
     # Late: it takes as long to load as a short story takes to be ordered.
@@ -69,6 +74,7 @@ def progress_bar(
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
         console=console,
+        redirect_stdout=False,  # else what is printed meanwhile goes to stderr too
     )
     STDERR.console = console
     try:

@@ -8,8 +8,8 @@ import pytest
 import zstandard
 
 from bert4so import UserError
-from bert4so.data import answers
-from bert4so.data.answers import open_answers
+from bert4so.data import answers, frames, parts
+from bert4so.data.destination import open_answers
 from bert4so.data.parquet import read_parquet_rows
 
 KINDS = [".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet"]
@@ -20,9 +20,9 @@ RECORDS = [
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(answers, "CHUNK", 7)
-    monkeypatch.setattr(answers, "BLOCK", 64)
-    for codec in answers.CODECS.values():
+    monkeypatch.setattr(parts, "CHUNK", 7)
+    monkeypatch.setattr(frames, "BLOCK", 64)
+    for codec in frames.CODECS.values():
         object.__setattr__(codec, "chunk", 7)
 
 
@@ -35,7 +35,9 @@ def write(path, records, resume=False):
 def read(path):
     if path.is_dir():
         return [
-            row for part in sorted(path.glob("*.parquet")) for _, row in read_parquet_rows(part)
+            {key: value for key, value in row.items() if key != "other" or value}
+            for part in sorted(path.glob("*.parquet"))
+            for _, row in read_parquet_rows(part)
         ]
     unpack = {".gz": gzip.decompress, ".zst": unpack_zst}.get(path.suffix, bytes)
     return [json.loads(line) for line in unpack(path.read_bytes()).decode().splitlines()]
@@ -80,7 +82,7 @@ def test_parts_are_gone_on_with(tmp_path):
     write(path, RECORDS[:21])
     (path / "part-00003.parquet.partial").write_bytes(b"half a part")
     out = open_answers(path, resume=True)
-    assert (out.done, out.last) == (21, RECORDS[20])
+    assert (out.done, out.last) == (21, RECORDS[20] | {"other": None})
     with out:
         for record in RECORDS[21:]:
             out.add(record)
@@ -116,13 +118,65 @@ def test_a_file_that_is_not_packed_is_left_as_it_is(tmp_path, kind):
     assert path.read_bytes() == b"not packed at all"
 
 
-def test_other_names_are_refused(tmp_path):
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl.bz2", "out.gz", "out.jsonl.txt"])
+def test_other_names_are_refused(tmp_path, name):
     with pytest.raises(UserError, match=r"wanted a name in \.jsonl"):
-        open_answers(tmp_path / "out.csv", resume=False)
+        open_answers(tmp_path / name, resume=False)
 
 
-def test_a_column_that_was_not_there_before_is_refused(tmp_path):
-    with pytest.raises(UserError, match="note: the first part has no such column"):
-        write(tmp_path / "out.parquet", [*RECORDS[:7], {**RECORDS[7], "note": "new"}])
-    with pytest.raises(UserError, match="unlike those before it"):
-        write(tmp_path / "other.parquet", [*RECORDS[:7], {**RECORDS[7], "order": "none"}])
+@pytest.mark.parametrize(
+    "notes",
+    [
+        ["a", 5],
+        [5, "a"],
+        [5, 2.5],
+        [True, 1],
+        [{}, {}],
+        [[{}], None],
+        [{"a": 1}, {"b": 2}],
+        [10**30, 1],
+        ["\udc80", "b"],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("before", [0, 7])
+def test_whatever_is_carried_along_is_not_lost_in_parts(tmp_path, before, notes):
+    """Unlike one another, unlike the first part, or new after it."""
+    given = [*RECORDS[:before], *({**RECORDS[0], "note": note} for note in notes)]
+    write(tmp_path / "out.parquet", given)
+    found = []
+    for row in read(tmp_path / "out.parquet"):
+        other = json.loads(row.pop("other", "{}"))
+        found.append({k: v for k, v in {**row, **other}.items() if v is not None})
+    assert found == [{k: v for k, v in record.items() if v is not None} for record in given]
+
+
+def test_one_type_is_one_column(tmp_path):
+    notes = [{"year": 2000 + i, "by": ["a", "b"]} for i in range(9)]
+    given = [record | note for record, note in zip(RECORDS[:9], notes, strict=True)]
+    write(tmp_path / "out.parquet", given)
+    assert read(tmp_path / "out.parquet") == given
+
+
+def test_what_no_part_can_hold_is_refused(tmp_path):
+    with pytest.raises(UserError, match="cannot hold the order of a document"):
+        write(tmp_path / "out.parquet", [*RECORDS[:7], {**RECORDS[7], "order": "none"}])
+    assert read(tmp_path / "out.parquet") == RECORDS[:7]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_do_not_write_at_once(tmp_path, kind):
+    path = tmp_path / f"out{kind}"
+    with open_answers(path, resume=False) as out:
+        with pytest.raises(UserError, match="another process is writing it"):
+            open_answers(path, resume=True)
+        out.add(RECORDS[0])
+    write(path, RECORDS[1:], resume=True)
+    assert read(path) == RECORDS
+
+
+def test_slow_work_is_written_before_a_piece_is_full(tmp_path, monkeypatch):
+    monkeypatch.setattr(answers, "PATIENCE", 0.0)
+    with open_answers(tmp_path / "out.jsonl.gz", resume=False) as out:
+        out.add(RECORDS[0])
+        assert read(tmp_path / "out.jsonl.gz") == RECORDS[:1]

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from enum import StrEnum
 from itertools import islice, tee
 from pathlib import Path
@@ -11,17 +12,18 @@ import typer
 
 from bert4so.backend import Backend
 from bert4so.cli.options import SkipBad, bad_ones
-from bert4so.data.answers import Answers, open_answers
+from bert4so.data.answers import Answers
 from bert4so.data.bad import OnBad, Skipping
+from bert4so.data.destination import open_answers
 from bert4so.data.files import STDIN
 from bert4so.data.jsonl import Record, dumped
-from bert4so.data.source import read_source
+from bert4so.data.source import count_documents, read_source
 from bert4so.document import Ordering, Puzzle
 from bert4so.errors import UserError
 from bert4so.evaluate import fits
 from bert4so.metrics import kendall_tau
-from bert4so.orderer import BUNDLED, Orderer
-from bert4so.progress import say
+from bert4so.orderer import BUNDLED, MOST_PASSES, Orderer
+from bert4so.progress import Advance, bars_are_shown, progress_bar, say
 
 NEAR = 0.05
 """Scores that differ by less are of the same model."""
@@ -51,7 +53,12 @@ def order(
         ),
     ] = BUNDLED,
     passes: Annotated[
-        int, typer.Option(min=1, help="Read each document so many times, shuffled, and average.")
+        int,
+        typer.Option(
+            min=1,
+            max=MOST_PASSES,
+            help="Read each document so many times, shuffled, and average.",
+        ),
     ] = 1,
     format: Annotated[
         Format | None,
@@ -91,31 +98,42 @@ def order(
     orderer = Orderer.from_pretrained(model)
     documents = fitting(orderer.asked(passes), records, on_bad)
     if out is not None:
-        with open_answers(out, resume) as answers:
+        with open_answers(out, resume) as answers, _bar(file) as advance:
             left = after(answers, documents, out, file)
             check_same(answers.last, orderer, passes, out)
+            advance(answers.done)
             for record, ordering in ordered(orderer, passes, left):
                 answers.add(answered(record, ordering))
+                advance(1)
         sys.stdout.write(f"{out}\n")
     else:
         as_jsonl = format == Format.jsonl if format else has_records
-        for number, (record, ordering) in enumerate(ordered(orderer, passes, documents)):
-            if as_jsonl:
-                sys.stdout.write(dumped(answered(record, ordering)))
-            else:
-                sys.stdout.write("\n" * (number > 0) + "\n".join(ordering.sentences) + "\n")
+        # On a terminal the answers themselves show how far it is.
+        with _bar(file, shown=not sys.stdout.isatty()) as advance:
+            for number, (record, ordering) in enumerate(ordered(orderer, passes, documents)):
+                if as_jsonl:
+                    sys.stdout.write(dumped(answered(record, ordering)))
+                else:
+                    sys.stdout.write("\n" * (number > 0) + "\n".join(ordering.sentences) + "\n")
+                advance(1)
     if isinstance(on_bad, Skipping):
         on_bad.summary()
+
+
+def _bar(file: Path, shown: bool = True) -> AbstractContextManager[Advance]:
+    """A progress bar over the documents of a file, which are counted where anyone sees it."""
+    # A pipe can be read once only.
+    countable = shown and bars_are_shown() and (file.is_file() or file.is_dir())
+    return progress_bar("ordering", count_documents(file) if countable else None, shown)
 
 
 def ordered(
     orderer: Orderer, passes: int, documents: Iterable[Record]
 ) -> Iterator[tuple[Record, Ordering]]:
-    """Each document with what was found, under a progress bar."""
+    """Each document with what was found."""
     given, waiting = tee(documents)
     sentences = (record["sentences"] for record in waiting)
-    found = orderer.order_all(sentences, progress=True, passes=passes)
-    return zip(given, found, strict=True)
+    return zip(given, orderer.order_all(sentences, passes=passes), strict=True)
 
 
 def after(answers: Answers, documents: Iterator[Record], out: Path, file: Path) -> Iterator[Record]:

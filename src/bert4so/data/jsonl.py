@@ -71,9 +71,11 @@ def sentences_of(record: Record, where: str) -> tuple[str, ...]:
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
     """Write a record a line; the file is there when it is whole."""
-    write_whole(path, "".join(map(dumped, records)).encode(errors="backslashreplace"))
+    write_whole(path, "".join(map(dumped, records)).encode())
 
 
 def dumped(record: Record) -> str:
     """The line of a record; what JSON has no word for, as a date of Parquet's, as text."""
-    return json.dumps(record, ensure_ascii=False, default=str) + "\n"
+    line = json.dumps(record, ensure_ascii=False, default=str) + "\n"
+    # Half a character, as JSON may have it by its number, goes back to its number.
+    return line.encode(errors="backslashreplace").decode()

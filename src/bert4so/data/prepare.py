@@ -44,7 +44,7 @@ def prepare(
                 else:
                     splits[taken] = one.split
                 record = {"id": taken, "sentences": one.sentences}
-                file.write(dumped(record).encode(errors="backslashreplace"))
+                file.write(dumped(record).encode())
             if not ids.taken:
                 raise UserError(f"{source}: no documents in it")
             splits |= divide(undivided, seed)

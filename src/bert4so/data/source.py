@@ -16,7 +16,7 @@ def read_source(path: Path, on_bad: OnBad = stop) -> tuple[bool, Iterator[tuple[
     """Whether the file holds records, not text, and its records with their "sentences", each with
     where it stands.
 
-    It is Parquet or JSONL where its name says so, or JSONL where its first line begins with {.
+    It is Parquet, JSONL or text where its name says so; else JSONL where it begins with {.
     """
     if path.suffix == ".parquet":
         return True, _checked(_parquet_rows(path), on_bad)
@@ -29,10 +29,20 @@ def read_source(path: Path, on_bad: OnBad = stop) -> tuple[bool, Iterator[tuple[
     else:
         raise UserError(f"{path}: empty: wanted sentences")
     whole = chain(head, lines)
-    if ".jsonl" in path.suffixes or head[-1].lstrip().startswith("{"):
+    named, begins = set(path.suffixes), head[-1].lstrip().startswith("{")
+    if ".jsonl" in named or (begins and ".txt" not in named):
         return True, _checked(parse_records(whole, str(path), on_bad), on_bad)
     documents = parse_text(whole)
     return False, ((f"{path}:{line}", {"sentences": list(found)}) for line, found in documents)
+
+
+def count_documents(path: Path) -> int | None:
+    """How many documents a file holds; None where it cannot be read to its end."""
+    try:
+        _, records = read_source(path, on_bad=lambda error: None)
+        return sum(1 for _ in records)
+    except UserError:
+        return None
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[str, Record]]:
