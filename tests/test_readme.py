@@ -10,6 +10,7 @@ import pytest
 
 from bert4so.cli import app
 from bert4so.data.jsonl import write_records
+from bert4so.experiments.page import write_page
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -37,6 +38,19 @@ def test_the_tables_are_those_of_the_results(page):
     text = page.read_text(encoding="utf-8")
     assert tables.BLOCK.search(text)
     assert tables.filled(text) == text, "run: python benchmarks/tables.py"
+
+
+def test_the_page_of_results_is_that_of_the_runs(tmp_path, monkeypatch):
+    (tmp_path / "results").symlink_to(ROOT / "results")
+    monkeypatch.chdir(tmp_path)
+    write_page(Path("results/desk"), Path("docs/results.md"))
+    again = "run: bert4so experiment table desk --out docs/results.md"
+    texts = [path for path in Path("docs").rglob("*") if path.suffix in {".md", ".tex"}]
+    assert len(texts) > 1
+    for path in texts:
+        assert path.read_text() == (ROOT / path).read_text(), again
+    figures = {path.name for path in (ROOT / "docs" / "results").iterdir()}
+    assert {path.name for path in Path("docs/results").iterdir()} == figures, again
 
 
 def test_every_file_it_names_is_there():
