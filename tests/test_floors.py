@@ -50,6 +50,7 @@ FLOORS = [  # from the ground up; rooms on one floor do not import each other
     # Above this line a module may import torch.
     [
         "config",
+        "clock",
         "batch",
         "losses",
         "encoder",

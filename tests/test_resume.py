@@ -103,6 +103,26 @@ def test_a_run_killed_again_and_again_ends_as_if_it_had_not_been(place, command,
     assert not (place / "killed" / "snapshots").exists()
 
 
+def test_time_that_was_spent_before_it_was_killed_counts(place, command):
+    minutes = 0.03
+    by_time = [*command[:-1], "--set", f"minutes={minutes}", "--out"]
+    seen = 0
+    for goal in (4, 12):
+        process = start(by_time, "timed", place)
+        process.wait_for(partial(snapshots_reach, place / "timed", goal))
+        process.kill()
+        process.communicate()
+        seen = max(seen, goal)
+    finish(by_time, "timed", place)
+    history = (place / "timed" / "history.jsonl").read_text().splitlines()
+    steps = [event for event in map(json.loads, history) if "metrics" not in event]
+    spent = [step["spent"] for step in steps]
+    assert len(steps) >= seen
+    assert spent == sorted(spent)
+    # Up to the one step in which the time ran out.
+    assert spent[-2] < 60 * minutes <= spent[-1]
+
+
 def test_a_run_killed_while_it_writes_a_snapshot_goes_on_from_the_one_before(
     place, command, undisturbed
 ):

@@ -1,16 +1,14 @@
 """What a finished run leaves beside its model: metrics, predictions, curves, a model card."""
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from bert4so.atomic import write_whole
 from bert4so.checkpoint import load_model
+from bert4so.clock import Clock
 from bert4so.config import Run, dump_toml
 from bert4so.curves import draw
 from bert4so.data.corpus import Splits
@@ -19,16 +17,17 @@ from bert4so.evaluate import Solved, measure, predictions, truths
 from bert4so.history import History
 from bert4so.machine import machine
 from bert4so.metrics import Metrics
-from bert4so.processes import processes, solve_together, take_device
+from bert4so.processes import on_cpu, processes, solve_together, take_device
 from bert4so.progress import progress_bar
 
 
 def write_report(
-    run: Run, splits: Splits, folder: Path, history: History, command: str
+    run: Run, splits: Splits, folder: Path, history: History, epoch_tokens: int, command: str
 ) -> dict[str, Metrics]:
     """Measure the model that was kept, once, on the test documents; write all of it down.
 
-    Many processes measure together, and the first writes.
+    epoch_tokens: those of all training documents. Many processes measure together, and the first
+    writes.
     """
     processes().wait_for_everyone()  # until the first has put the model in place
     measured, solved, spent = {"valid": history.best.metrics}, list[Solved](), 0.0
@@ -36,16 +35,17 @@ def write_report(
         _, model = load_model(folder)
         take_device(model)
         model.input.prepare(splits.test[:1])  # loads, before the clock starts, what is loaded late
-        began = time.process_time()
+        clock = Clock(on_cpu())
         with progress_bar("testing", len(splits.test), processes().is_main_process) as advance:
             solved = solve_together(model, splits.test, splits.seed, advance)
-        spent = (time.process_time() - began) / torch.get_num_threads()
+        spent = clock.spent()
         measured["test"] = measure(solved)
     if processes().is_main_process:
         facts = {
             "command": command,
             **_facts(run, history, measured),
             "training_documents": len(splits.train),
+            "epoch_tokens": epoch_tokens,
             "test_cpu_seconds": round(spent, 2),
         }
         if run.join or run.hold_out:
@@ -78,6 +78,7 @@ def _facts(run: Run, history: History, measured: dict[str, Metrics]) -> dict[str
         **{split: asdict(metrics) for split, metrics in measured.items()},
         "epoch": history.best.epoch,
         "steps": len(history.steps),
+        "tokens": sum(step.tokens for step in history.steps),
         "minutes": round(history.steps[-1].seconds / 60, 2),
         "cpu_minutes": round(history.steps[-1].spent / 60, 2),
         "tokens_per_second": round(history.tokens_per_second),

@@ -13,6 +13,7 @@ from accelerate import Accelerator
 
 from bert4so.atomic import write_whole
 from bert4so.checkpoint import save_model
+from bert4so.clock import Clock
 from bert4so.config import Run, Values, difference, dump_toml
 from bert4so.curves import Recorder
 from bert4so.data.bad import OnBad, stop
@@ -54,7 +55,8 @@ def train(
     trainer = Trainer(run, splits, folder, on_bad)
     trainer.begin(newest_snapshot(folder) if resume else None)
     _learn(trainer, snapshot_minutes)
-    measured = write_report(run, trainer.splits, folder, trainer.history, command)
+    epoch_tokens = sum(trainer.sizes)
+    measured = write_report(run, trainer.splits, folder, trainer.history, epoch_tokens, command)
     if trainer.first:
         clear_snapshots(folder)
     return measured
@@ -192,7 +194,8 @@ class Trainer:
         for chosen in self._batches(epoch)[seen:]:
             if self.run.minutes and self.spent >= 1:
                 return
-            clock = self._clock()
+            last = self.history.steps[-1] if self.history.steps else None
+            clock = Clock(on_cpu=self.accelerator.device.type == "cpu")
             taken = self.learner.step(self._puzzles(chosen, epoch), self._rate())
             step = Step(
                 step=len(self.history.steps) + 1,
@@ -201,8 +204,9 @@ class Trainer:
                 learning_rate=taken.learning_rate,
                 tokens=taken.tokens,
                 cells=taken.cells,
-                seconds=clock.seconds(),
-                spent=self._together(clock.spent()),
+                # What is done between two steps is not counted.
+                seconds=(last.seconds if last else 0.0) + clock.seconds(),
+                spent=(last.spent if last else 0.0) + self._together(clock.spent()),
             )
             self.history.steps.append(step)
             yield step
@@ -247,10 +251,6 @@ class Trainer:
             return by_epoch(self.steps_an_epoch, training.decay)(taken)
         return linear(self.steps, training.warmup)(taken)
 
-    def _clock(self) -> "_Clock":
-        """Goes on from where the history ends."""
-        return _Clock(self.history, on_cpu=self.accelerator.device.type == "cpu")
-
     def _together(self, seconds: float) -> float:
         """The mean over the processes: all must do the same at the same time."""
         own = torch.tensor(seconds, device=self.accelerator.device)
@@ -262,27 +262,6 @@ class Trainer:
 
     def _puzzles(self, chosen: Sequence[int], epoch: int) -> list[Puzzle]:
         return [shuffle(self.splits.train[i], f"{self.run.seed}/{epoch}") for i in chosen]
-
-
-class _Clock:
-    """Of one step, in addition to those before; what is done between two steps is not counted."""
-
-    def __init__(self, history: History, on_cpu: bool) -> None:
-        last = history.steps[-1] if history.steps else None
-        self.before = (last.seconds, last.spent) if last else (0.0, 0.0)
-        self.began = time.perf_counter(), time.process_time()
-        self.on_cpu = on_cpu
-
-    def seconds(self) -> float:
-        """By the clock on the wall."""
-        return self.before[0] + time.perf_counter() - self.began[0]
-
-    def spent(self) -> float:
-        """CPU time by thread; on another device, where the CPU waits, time by the clock."""
-        if not self.on_cpu:
-            return self.before[1] + time.perf_counter() - self.began[0]
-        used = time.process_time() - self.began[1]
-        return self.before[1] + used / torch.get_num_threads()
 
 
 def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits:

@@ -4,10 +4,10 @@ import hashlib
 import json
 import time
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from itertools import cycle, islice
+from itertools import cycle, islice, pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,22 +17,27 @@ import torch
 import bert4so
 from bert4so.atomic import write_whole
 from bert4so.backend import Backend
-from bert4so.checkpoint import load_model, packer_of
+from bert4so.checkpoint import load_model
+from bert4so.clock import Clock
 from bert4so.config import Settings, dump_toml
 from bert4so.data.corpus import find_corpus, read_split
 from bert4so.data.jsonl import parse_records
 from bert4so.data.lines import read_lines
 from bert4so.data.orders import read_pairs
 from bert4so.document import Puzzle
+from bert4so.evaluate import fits
 from bert4so.experiments.plan import Cell
 from bert4so.metrics import counted, kendall_tau
-from bert4so.orderer import Orderer
+from bert4so.processes import on_cpu, take_device
 from bert4so.train import check_same, splits_of, train
 
 LENGTHS = (5, 10, 20, 40)
-"""Numbers of sentences that are ordered to see how long that takes."""
+"""Numbers of sentences that are ordered to see how long that takes, where they can be."""
 
 REPEATS = 3
+
+PARTS = 5
+"""Of a run, of which each has a pace of its own."""
 
 Facts = dict[str, Any]
 
@@ -100,7 +105,6 @@ def source_hash() -> str:
 
 
 def _found(cell: Cell, folder: Path) -> Facts:
-    predictions = folder / "predictions.jsonl"
     return {
         "cell": cell.name,
         "system": cell.system,
@@ -109,8 +113,11 @@ def _found(cell: Cell, folder: Path) -> Facts:
         "configuration": dump_toml(cell.run),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "metrics": json.loads((folder / "metrics.json").read_text()),
-        "predictions": hashlib.sha256(predictions.read_bytes()).hexdigest(),
+        "predictions": _sha256(folder / "predictions.jsonl"),
+        "puzzles": _sha256(folder / "truth.jsonl"),
         "documents": _by_document(folder),
+        "threads": torch.get_num_threads(),
+        "tokens_per_second": _paces(folder),
         "validations": _validations(folder),
         "vectors": _vectors(cell.run.model),
         "tagger": _tagger(folder),
@@ -118,29 +125,43 @@ def _found(cell: Cell, folder: Path) -> Facts:
     }
 
 
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
 def _ordering(cell: Cell, folder: Path) -> Facts:
-    """How many parameters the model has, and how long it takes to order so many sentences."""
+    """How many parameters the model has, and how long it takes to order so many sentences.
+
+    Asked as it is in its test: at once, what is too long for a row being cut.
+    """
     _, model = load_model(folder)
-    backend = Orderer(model, packer_of(model)).asked()
+    take_device(model)
     documents = read_split(find_corpus(cell.run.corpus), "test")
     sentences = [sentence for document in documents for sentence in document.sentences]
+    puzzles = {n: _puzzles(sentences, n) for n in LENGTHS}
     return {
         "parameters": sum(weight.numel() for weight in model.parameters()),
-        "seconds_for": {str(n): _median_seconds(backend, sentences, n) for n in LENGTHS},
+        "seconds_for": {
+            str(n): _median_seconds(model, some)
+            for n, some in puzzles.items()
+            if all(fits(model, puzzle, "", on_bad=lambda error: None) for puzzle in some)
+        },
     }
 
 
-def _median_seconds(backend: Backend, sentences: Sequence[str], n: int) -> float:
-    """The time for n sentences; other ones each time, so that nothing of them is known."""
+def _puzzles(sentences: Sequence[str], n: int) -> list[Puzzle]:
+    """Other ones each time, so that nothing of them is known."""
     turns = cycle(sentences)
-    times = [_seconds(backend, tuple(islice(turns, n))) for _ in range(REPEATS + 1)]
-    return median(times[1:])  # the first loads what is loaded late
+    return [Puzzle(tuple(islice(turns, n))) for _ in range(REPEATS + 1)]
 
 
-def _seconds(backend: Backend, sentences: tuple[str, ...]) -> float:
-    began = time.process_time()
-    backend.order([Puzzle(sentences)])
-    return round((time.process_time() - began) / torch.get_num_threads(), 4)
+def _median_seconds(backend: Backend, puzzles: Sequence[Puzzle]) -> float:
+    times = []
+    for puzzle in puzzles:
+        clock = Clock(on_cpu())
+        backend.order([puzzle])
+        times.append(clock.spent())
+    return round(median(times[1:]), 4)  # the first loads what is loaded late
 
 
 def _by_document(folder: Path) -> dict[str, list[float]]:
@@ -170,11 +191,30 @@ def _tagger(folder: Path) -> str | None:
     return json.loads(file.read_text())["version"] if file.exists() else None
 
 
+def _paces(folder: Path) -> list[int]:
+    """Tokens learned from a second of CPU time by thread, in each fifth of a run.
+
+    Where they differ, other work on the machine made the same time worth more or less.
+    """
+    steps = [event for event in _history(folder) if "metrics" not in event]
+    cuts = [len(steps) * part // PARTS for part in range(PARTS + 1)]
+    spent = [0.0, *(step["spent"] for step in steps)]
+    return [
+        round(sum(step["tokens"] for step in steps[first:last]) / (spent[last] - spent[first]))
+        for first, last in pairwise(cuts)
+        if last > first
+    ]
+
+
+def _history(folder: Path) -> Iterator[Facts]:
+    path = folder / "history.jsonl"
+    return (event for _, event in parse_records(read_lines(path), str(path)))
+
+
 def _validations(folder: Path) -> list[Facts]:
     """Each validation of the run: after how many steps and CPU minutes, and what it found."""
     minutes, found = 0.0, []
-    history = folder / "history.jsonl"
-    for _, event in parse_records(read_lines(history), str(history)):
+    for event in _history(folder):
         if "metrics" not in event:
             minutes = event["spent"] / 60
             continue

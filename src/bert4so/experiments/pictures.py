@@ -23,6 +23,7 @@ STYLE: dict[Any, object] = {
     "legend.frameon": False,
     "legend.fontsize": "small",
 }
+COLORS = [*(f"C{k}" for k in range(10)), "black"]
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 FEWEST = 5
 """Lengths of which there are fewer documents are not shown: their mean is mostly luck."""
@@ -67,10 +68,10 @@ def by_minutes(results: Results, corpus: str) -> Callable[[Axes], None]:
     """Validation tau against the minutes of training, for all systems."""
 
     def draw(axes: Axes) -> None:
-        for number, cell in enumerate(results.finished("table-1", corpus=corpus)):
+        for cell in results.finished("table-1", corpus=corpus):
             minutes = [validation["minutes"] for validation in cell["validations"]]
             taus = [validation["tau"] for validation in cell["validations"]]
-            axes.plot(minutes, taus, **_line(cell, number))
+            axes.plot(minutes, taus, **_line(results, cell))
         axes.set(xlabel="minutes of training (CPU time by core)", ylabel="validation τ")
         _legend(axes)
 
@@ -97,9 +98,9 @@ def by_sentences(results: Results, corpus: str) -> Callable[[Axes], None]:
     """Test tau against the number of sentences of a document."""
 
     def draw(axes: Axes) -> None:
-        for number, cell in enumerate(results.finished("table-1", corpus=corpus)):
+        for cell in results.finished("table-1", corpus=corpus):
             taus = tau_by_length(cell["documents"])
-            axes.plot(list(taus), list(taus.values()), **_line(cell, number))
+            axes.plot(list(taus), list(taus.values()), **_line(results, cell))
         axes.set(xlabel="sentences of a document", ylabel="test τ")
         _legend(axes)
 
@@ -112,7 +113,7 @@ def by_cost(results: Results, corpus: str) -> Callable[[Axes], None]:
     def draw(axes: Axes) -> None:
         for cell in results.finished("table-1", corpus=corpus):
             speed, tau = 1 / ordering_seconds(cell), cell["metrics"]["test"]["tau"]
-            axes.plot(speed, tau, "o")
+            axes.plot(speed, tau, "o", color=_line(results, cell)["color"])
             axes.annotate(
                 _title(cell), (speed, tau), (4, 4), textcoords="offset points", fontsize="small"
             )
@@ -126,9 +127,9 @@ def by_n(results: Results, corpus: str) -> Callable[[Axes], None]:
     """The time an order takes against the number of sentences."""
 
     def draw(axes: Axes) -> None:
-        for number, cell in enumerate(results.finished("table-1", corpus=corpus)):
+        for cell in results.finished("table-1", corpus=corpus):
             lengths = [int(n) for n in cell["seconds_for"]]
-            axes.plot(lengths, list(cell["seconds_for"].values()), **_line(cell, number))
+            axes.plot(lengths, list(cell["seconds_for"].values()), **_line(results, cell))
         axes.set(xlabel="sentences", ylabel="seconds to order them", xscale="log", yscale="log")
         _legend(axes)
 
@@ -149,14 +150,10 @@ def tau_by_length(documents: Mapping[str, Sequence[float]]) -> dict[int, float]:
     return {n: fmean(taus) for n, taus in sorted(found.items()) if len(taus) >= FEWEST}
 
 
-def _line(cell: Facts, number: int) -> dict[str, Any]:
-    """A line for each system: ten colors are not enough for two forms of one."""
-    return {
-        "label": _title(cell),
-        "color": f"C{number % 10}",
-        "linestyle": "-" if number < 10 else "--",
-        "marker": ".",
-    }
+def _line(results: Results, cell: Facts) -> dict[str, Any]:
+    """A line for each system, in its own color, whichever of the others are there."""
+    number = list(results.experiment.systems).index(cell["system"])
+    return {"label": _title(cell), "color": COLORS[number % len(COLORS)], "marker": "."}
 
 
 def _title(cell: Facts) -> str:

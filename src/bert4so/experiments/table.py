@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 MARKS = {"†": r"$^\dag$", "‡": r"$^\ddag$", "▲": r"$^\blacktriangle$"}
 """What a mark is in LaTeX."""
 
-SPECIAL = {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "τ": r"$\tau$", "γ": r"$\gamma$"} | {
+SPECIAL = {
+    "<": "$<$",
+    "%": r"\%",
+    "&": r"\&",
+    "_": r"\_",
+    "#": r"\#",
+    "τ": r"$\tau$",
+    "γ": r"$\gamma$",
+} | {
     "×": r"$\times$",
     "±": r"$\pm$",
     "–": "--",
@@ -14,6 +22,10 @@ SPECIAL = {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "τ": r"$\tau$", "γ"
     **MARKS,
 }
 """What else is written otherwise in LaTeX."""
+
+
+WIDE = 6
+"""Columns from which on a table is made to fit the page."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +51,7 @@ class Entry:
         """As in LaTeX: the paper's small behind it."""
         text = escaped(self.text)
         own = rf"\textbf{{{text}}}" if self.best else text
-        paper = rf" {{\scriptsize {escaped(self.paper)}}}" if self.paper else ""
+        paper = rf" {{\scriptsize ({escaped(self.paper)})}}" if self.paper else ""
         return f"{own}{MARKS.get(self.mark, '')}{paper}"
 
 
@@ -77,6 +89,7 @@ class Table:
     def latex(self) -> str:
         """The table as the paper sets its own: with booktabs."""
         columns = [column for _, some in self.groups for column in some]
+        wide = len(columns) > WIDE
         body = [
             (r"    \midrule" + "\n" if number in self.ruled else "")
             + _line([escaped(name), *(entry.latex() for entry in row)])
@@ -84,10 +97,12 @@ class Table:
         ]
         return "\n".join(
             [
-                r"% \usepackage{booktabs,amssymb}",
+                r"% \usepackage{booktabs,amssymb,graphicx}",
                 r"\begin{table*}[t]",
                 r"    \centering",
                 r"    \small",
+                r"    \setlength{\tabcolsep}{0.15cm}",
+                *([r"    \resizebox{\textwidth}{!}{%"] if wide else []),
                 rf"    \begin{{tabular}}{{l{'c' * len(columns)}}}",
                 r"    \toprule",
                 *self._heads(),
@@ -95,7 +110,7 @@ class Table:
                 r"    \midrule",
                 *body,
                 r"    \bottomrule",
-                r"    \end{tabular}",
+                r"    \end{tabular}" + "}" * wide,
                 rf"    \caption{{{escaped(' '.join([self.caption, *self.notes]))}}}",
                 rf"    \label{{tab:{self.name}}}",
                 r"\end{table*}",

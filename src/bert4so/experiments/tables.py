@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert4so.data.stats import PAPER as PAPER_STATISTICS
+from bert4so.errors import UserError
 from bert4so.experiments.paper import CHOSEN, CORPORA, COST, TABLE_1, TABLE_2, TITLES
 from bert4so.experiments.plan import Cell, Experiment, grid_cells
 from bert4so.experiments.table import MISSING, Entry, Table
@@ -60,12 +61,14 @@ def table_1(results: Results) -> Table:
     grid = results.experiment.grids["table-1"]
     corpora = _in_the_papers_order(grid.corpora)
     columns = [(corpus, metric) for corpus in corpora for metric in METRICS]
+    # Nothing is the best of its column before all of it is there.
     best = {
         (corpus, metric): max(
-            (_mean(results.finished("table-1", system=s, corpus=corpus), metric) or -1)
+            _mean(results.finished("table-1", system=s, corpus=corpus), metric) or -1
             for s in grid.systems
         )
         for corpus, metric in columns
+        if results.complete("table-1", corpus=corpus)
     }
     rows = []
     for system in grid.systems:
@@ -74,14 +77,15 @@ def table_1(results: Results) -> Table:
             own = results.finished("table-1", system=system, corpus=corpus)
             ours = results.finished("table-1", system="bert4so", corpus=corpus)
             mark = "" if system.startswith("bert4so") else _mark(own, ours, metric)
-            top = _mean(own, metric) == best[corpus, metric]
+            top = bool(own) and _mean(own, metric) == best.get((corpus, metric))
             entry = _entry(own, metric, TABLE_1.get((system, corpus)))
             row.append(replace(entry, mark=mark, best=top))
         rows.append((TITLES.get(system, system), row))
     first = next((k for k, s in enumerate(grid.systems) if s == "bert4so"), 0)
     notes = [
         "In brackets the paper's own numbers. † and ‡: BERT4SO is better by the paired t-test over "
-        "documents, p < 0.01 and p < 0.05; ▲: it is worse, p < 0.05.",
+        "documents, p < 0.01 and p < 0.05; ▲: it is worse, p < 0.05. They tell of these runs, of "
+        f"{_count(len(grid.seeds), 'seed')} each; what other seeds would give they do not.",
         *_notes(results, results.planned("table-1")),
     ]
     return Table(
@@ -108,7 +112,7 @@ def table_2(results: Results) -> Table:
     return Table(
         name="joined",
         caption=f"BERT4SO trained on each corpus, and on {', '.join(corpora)} "
-        f"joined,{_how_long(results)}.",
+        f"joined{_how_long(results)}.",
         groups=[("separate", METRICS), ("joined", METRICS)],
         rows=rows,
         notes=["In brackets the paper's own numbers.", *_notes(results, shown)],
@@ -194,24 +198,39 @@ def cost(results: Results) -> Table:
         theirs = results.finished("table-1", system="b-tsort", corpus=corpus)
         paper, name = f"{COST[corpus]}×", results.called(corpus)
         if not ours or not theirs:
-            rows.append((name, [Entry("–", paper=paper), MISSING]))
+            rows.append((name, [Entry("–", paper=paper), MISSING, MISSING]))
             continue
-        training = epoch_seconds(theirs[0]) / epoch_seconds(ours[0])
-        ordering = ordering_seconds(theirs[0]) / ordering_seconds(ours[0])
-        rows.append((name, [Entry(f"{training:.1f}×", paper=paper), Entry(f"{ordering:.1f}×")]))
+        training, epoch, ordering = cost_ratios(ours[0], theirs[0])
+        entries = [Entry(f"{training:.1f}×", paper=paper), Entry(f"{epoch:.1f}×")]
+        rows.append((name, [*entries, Entry(f"{ordering:.1f}×")]))
     return Table(
         name="cost",
-        caption="How many times the CPU time of BERT4SO B-TSort takes, with the same encoder.",
-        groups=[("", ["for an epoch of training", "to order the test documents"])],
+        caption="How many times the CPU time of BERT4SO B-TSort takes, with its encoder: to be "
+        "trained for as many epochs as each of their papers trains it, for one, and to order the "
+        "test documents.",
+        groups=[("", ["training", "an epoch of it", "ordering"])],
         rows=rows,
-        notes=["In brackets the paper's own numbers.", *_notes(results, shown)],
+        notes=[
+            "In brackets the paper's own numbers. Of an epoch: the time a token takes, times the "
+            "tokens of all training documents.",
+            *_notes(results, shown),
+        ],
     )
+
+
+def cost_ratios(ours: Facts, theirs: Facts) -> tuple[float, float, float]:
+    """How many times the time of ours theirs takes: training, an epoch of it, and ordering."""
+    epoch = epoch_seconds(theirs) / epoch_seconds(ours)
+    epochs = [facts["metrics"]["run"]["train"]["epochs"] for facts in (theirs, ours)]
+    training = epoch * epochs[0] / epochs[1]
+    return training, epoch, ordering_seconds(theirs) / ordering_seconds(ours)
 
 
 def longer(results: Results) -> Table:
     """BERT4SO trained as long as the paper trains it."""
-    corpora, rows = results.corpora("long"), []
+    corpora, rows, shown = results.corpora("long"), [], results.planned("long")
     for corpus in corpora:
+        shown += results.planned("table-1", system="bert4so", corpus=corpus)
         short = results.finished("table-1", system="bert4so", corpus=corpus)
         whole = results.finished("long", corpus=corpus)
         paper = TABLE_1.get(("bert4so", corpus))
@@ -223,7 +242,7 @@ def longer(results: Results) -> Table:
         caption="BERT4SO trained for all its epochs, beside what it has when its time is short.",
         groups=[("short", METRICS), ("whole", ["minutes", *METRICS])],
         rows=rows,
-        notes=["In brackets the paper's own numbers.", *_notes(results, results.planned("long"))],
+        notes=["In brackets the paper's own numbers.", *_notes(results, shown)],
     )
 
 
@@ -235,16 +254,26 @@ def epochs_seen(facts: Facts) -> float:
 
 
 def epoch_seconds(facts: Facts) -> float:
-    """The CPU time that all training documents take once."""
+    """The CPU time that all training documents take once.
+
+    By their tokens: of a run that saw few documents, these may have been short or long.
+    """
     metrics = facts["metrics"]
-    steps = -(-metrics["training_documents"] // metrics["run"]["train"]["batch"])
-    return float(60 * metrics["cpu_minutes"] / metrics["steps"] * steps)
+    return float(60 * metrics["cpu_minutes"] / metrics["tokens"] * metrics["epoch_tokens"])
 
 
 def ordering_seconds(facts: Facts) -> float:
     """The CPU time that a test document takes to be ordered."""
     metrics = facts["metrics"]
     return float(metrics["test_cpu_seconds"] / metrics["test"]["documents"])
+
+
+def differences(ours: Sequence[Facts], theirs: Sequence[Facts], metric: str) -> NDArray[np.float64]:
+    """By how much ours is better, document by document."""
+    if len({cell["puzzles"] for cell in [*ours, *theirs]}) > 1:
+        names = ", ".join(cell["cell"] for cell in [*ours, *theirs])
+        raise UserError(f"{names}: tested on different documents: they cannot be compared")
+    return by_document(ours, metric) - by_document(theirs, metric)
 
 
 def by_document(cells: Sequence[Facts], metric: str) -> NDArray[np.float64]:
@@ -292,18 +321,22 @@ def _mark(theirs: Sequence[Facts], ours: Sequence[Facts], metric: str) -> str:
     """Whether BERT4SO is better, or worse, and how surely."""
     if not ours or not theirs:
         return ""
-    differences = by_document(ours, metric) - by_document(theirs, metric)
-    p = t_test(differences)
+    gains = differences(ours, theirs, metric)
+    p = t_test(gains)
     if p >= 0.05:
         return ""
-    if differences.mean() < 0:
+    if gains.mean() < 0:
         return "▲"
     return "†" if p < 0.01 else "‡"
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
 def _how_long(results: Results) -> str:
     minutes = results.experiment.set.get("minutes")
-    return f" after {minutes} minutes of training (CPU time by core)" if minutes else ""
+    return f", after {minutes} minutes of training (CPU time by thread)" if minutes else ""
 
 
 def _notes(results: Results, cells: Sequence[Cell]) -> list[str]:
@@ -316,14 +349,29 @@ def _notes(results: Results, cells: Sequence[Cell]) -> list[str]:
     ]
     if len(found) < len(cells):
         made.append(f"–: not yet run ({len(cells) - len(found)} of {len(cells)} runs).")
+    made += _pace(found)
     for what, kinds in (
         ("versions of the source", Counter(cell["source"] for cell in found)),
         ("machines", Counter(cell["metrics"]["machine"]["processor"] for cell in found)),
+        ("numbers of threads", Counter(str(cell["threads"]) for cell in found)),
+        ("versions of PyTorch", Counter(cell["metrics"]["machine"]["torch"] for cell in found)),
     ):
         if len(kinds) > 1:
             told = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
             made.append(f"These runs are of {len(kinds)} {what}: {told}.")
     return made
+
+
+def _pace(found: Sequence[Facts]) -> list[str]:
+    """How much the machine's other work may have changed what equal time is worth."""
+    spreads = [max(paces) / min(paces) for paces in (c["tokens_per_second"] for c in found)]
+    if not spreads:
+        return []
+    return [
+        "The fastest fifth of a run learned from "
+        f"{median(spreads):.2f} times as many tokens a second of CPU time as its slowest (median "
+        f"over the runs; at most {max(spreads):.2f} times)."
+    ]
 
 
 def _means(found: Sequence[Facts]) -> list[str]:
@@ -348,14 +396,15 @@ def _means(found: Sequence[Facts]) -> list[str]:
 
 def _samples(found: Sequence[Facts]) -> list[str]:
     """How many documents there were."""
-    sizes = {(c["corpus"], bool(c["metrics"]["run"]["join"])): c["metrics"] for c in found}
+    sizes = dict.fromkeys(
+        f"{cell['corpus']}{' joined' if metrics['run']['join'] else ''} "
+        f"{metrics['training_documents']:,} / {metrics['valid']['documents']:,} / "
+        f"{metrics['test']['documents']:,}"
+        for cell, metrics in ((cell, cell["metrics"]) for cell in found)
+    )
     if not sizes:
         return []
-    counts = ", ".join(
-        f"{corpus}{' joined' if joined else ''} {facts['training_documents']:,} / "
-        f"{facts['valid']['documents']:,} / {facts['test']['documents']:,}"
-        for (corpus, joined), facts in sizes.items()
-    )
+    counts = ", ".join(sizes)
     limits = {(c["metrics"]["run"][f"{s}_documents"]) for c in found for s in ("valid", "test")}
     drawn = " Where there are more, these were drawn by their ids." if any(limits) else ""
     return [f"Documents trained on / chosen by / tested on: {counts}.{drawn}"]

@@ -59,6 +59,7 @@ DESK: Values = {
         "encoder": locate.DEFAULT,
         # On a CPU dropout takes more than half the time of a step.
         "encoder_dropout": 0.0,
+        # [CLS], though the encoder was tuned for means: pairs are told better by it.
     },
     # A small encoder wants larger steps; and those want a warm-up, and more pairs each.
     "train": {

@@ -56,6 +56,8 @@ DESK: Values = {
         "encoder": locate.DEFAULT,
         # On a CPU dropout takes more than half the time of a step.
         "encoder_dropout": 0.0,
+        # As BERT4SO, so that the two differ in how sentences are read together.
+        "pooling": "mean",
     },
     # A small encoder wants larger steps.
     "train": {
