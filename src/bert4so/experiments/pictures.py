@@ -9,9 +9,12 @@ from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
+from bert4so.experiments.cells import LENGTHS
 from bert4so.experiments.paper import TITLES
 from bert4so.experiments.table import Table
 from bert4so.experiments.tables import Facts, Results, ordering_seconds
@@ -25,6 +28,9 @@ STYLE: dict[Any, object] = {
 }
 COLORS = [*(f"C{k}" for k in range(10)), "black"]
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
+APART = 0.1
+"""How far the columns of a table lie below one another in a row of its figure."""
+
 FEWEST = 5
 """Lengths of which there are fewer documents are not shown: their mean is mostly luck."""
 
@@ -47,8 +53,9 @@ def by_table(table: Table, shown: Sequence[str]) -> Callable[[Axes], None]:
         for number, k in enumerate(chosen):
             entries = [row[k] for _, row in table.rows]
             color, label = f"C{number}", columns[k][0]
-            _dots(axes, [entry.text for entry in entries], color=color, label=label)
-            _dots(axes, [entry.paper for entry in entries], color=color, fillstyle="none")
+            below = APART * (number - (len(chosen) - 1) / 2)
+            _dots(axes, [entry.text for entry in entries], below, color=color, label=label)
+            _dots(axes, [entry.paper for entry in entries], below, color=color, fillstyle="none")
         axes.set_yticks(range(len(table.rows)), [name for name, _ in table.rows])
         axes.set(xlabel=shown[0] if len(shown) == 1 else "", ylim=(len(table.rows) - 0.5, -0.5))
         axes.grid(axis="y", alpha=0.3)
@@ -57,11 +64,19 @@ def by_table(table: Table, shown: Sequence[str]) -> Callable[[Axes], None]:
     return draw
 
 
-def _dots(axes: Axes, texts: Sequence[str], **how: Any) -> None:
-    """A dot a row, where it has a number."""
-    found = [(NUMBER.search(text.replace(",", "")), y) for y, text in enumerate(texts)]
-    dots = [(float(number[0]), y) for number, y in found if number]
-    axes.plot([x for x, _ in dots], [y for _, y in dots], "o", linestyle="", **how)
+def _dots(axes: Axes, texts: Sequence[str], below: float, **how: Any) -> None:
+    """A dot a row, where it has a number, with its spread where it has one."""
+    numbers = [
+        [float(found[0]) for found in NUMBER.finditer(text.replace(",", ""))] for text in texts
+    ]
+    dots = [(found[0], y, found[1:2] or [0.0]) for y, found in enumerate(numbers) if found]
+    axes.errorbar(
+        [x for x, _, _ in dots],
+        [y + below for _, y, _ in dots],
+        xerr=[spread[0] for _, _, spread in dots],
+        fmt="o",
+        **how,
+    )
 
 
 def by_minutes(results: Results, corpus: str) -> Callable[[Axes], None]:
@@ -112,13 +127,12 @@ def by_cost(results: Results, corpus: str) -> Callable[[Axes], None]:
 
     def draw(axes: Axes) -> None:
         for cell in results.finished("table-1", corpus=corpus):
-            speed, tau = 1 / ordering_seconds(cell), cell["metrics"]["test"]["tau"]
-            axes.plot(speed, tau, "o", color=_line(results, cell)["color"])
-            axes.annotate(
-                _title(cell), (speed, tau), (4, 4), textcoords="offset points", fontsize="small"
-            )
+            tau = cell["metrics"]["test"]["tau"]
+            dot = {**_line(results, cell), "marker": "o", "linestyle": ""}
+            axes.plot(1 / ordering_seconds(cell), tau, **dot)
         axes.set(xlabel="documents ordered a second", ylabel="test τ", xscale="log")
-        axes.margins(x=0.2)
+        _plain_numbers(axes.xaxis)
+        _legend(axes)
 
     return draw
 
@@ -131,6 +145,8 @@ def by_n(results: Results, corpus: str) -> Callable[[Axes], None]:
             lengths = [int(n) for n in cell["seconds_for"]]
             axes.plot(lengths, list(cell["seconds_for"].values()), **_line(results, cell))
         axes.set(xlabel="sentences", ylabel="seconds to order them", xscale="log", yscale="log")
+        axes.set_xticks([int(n) for n in LENGTHS], [str(n) for n in LENGTHS], minor=False)
+        axes.xaxis.set_minor_formatter(NullFormatter())
         _legend(axes)
 
     return draw
@@ -159,6 +175,13 @@ def _line(results: Results, cell: Facts) -> dict[str, Any]:
 def _title(cell: Facts) -> str:
     name: str = cell["system"]
     return TITLES.get(name, name)
+
+
+def _plain_numbers(axis: XAxis) -> None:
+    """Numbers along a logarithmic axis as people write them, few enough to be read."""
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(LogLocator(subs=(2, 5)))
+    axis.set_minor_formatter("{x:g}")
 
 
 def _legend(axes: Axes) -> None:
