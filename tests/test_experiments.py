@@ -14,8 +14,9 @@ from bert4so.experiments import cells
 from bert4so.experiments.claims import claims
 from bert4so.experiments.paper import CORPORA, TABLE_1, TITLES
 from bert4so.experiments.plan import Grid, all_cells, grid_cells, read_experiment
+from bert4so.experiments.results import Results
 from bert4so.experiments.table import Entry, Table
-from bert4so.experiments.tables import Results, cost, sweep, table_1, table_2, table_3
+from bert4so.experiments.tables import cost, sweep, table_1, table_2, table_3
 from bert4so.models import MODELS
 from bert4so.run import read_run
 from conftest import TINY_MODEL

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bert4so.experiments.paper import COST, TITLES
-from bert4so.experiments.tables import (
+from bert4so.experiments.results import (
     Facts,
     Results,
     by_document,
@@ -97,9 +97,9 @@ def _steps_to(level: float, cell: Facts) -> float:
     return float(before)
 
 
-def _not_made(results: Results, grid: str, **wanted: str) -> tuple[Verdict, str]:
+def _not_made(results: Results, grid: str) -> tuple[Verdict, str]:
     """How much is missing."""
-    planned, found = results.planned(grid, **wanted), results.finished(grid, **wanted)
+    planned, found = results.planned(grid), results.finished(grid)
     return "not testable here", f"{len(planned) - len(found)} of {len(planned)} runs are missing"
 
 

@@ -13,19 +13,10 @@ from bert4so.experiments.cells import read_cells
 from bert4so.experiments.claims import claims
 from bert4so.experiments.paper import CORPORA, TABLE_1, TITLES
 from bert4so.experiments.plan import all_cells, read_experiment
+from bert4so.experiments.results import Facts, Results, epochs_seen
 from bert4so.experiments.statistics import read_statistics
 from bert4so.experiments.table import Table
-from bert4so.experiments.tables import (
-    Facts,
-    Results,
-    cost,
-    epochs_seen,
-    longer,
-    sweep,
-    table_1,
-    table_2,
-    table_3,
-)
+from bert4so.experiments.tables import cost, longer, sweep, table_1, table_2, table_3
 from bert4so.run import make_run
 
 TOLD_ELSEWHERE = {

@@ -16,8 +16,8 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from bert4so.experiments.cells import LENGTHS
 from bert4so.experiments.paper import TITLES
+from bert4so.experiments.results import Facts, Results, ordering_seconds
 from bert4so.experiments.table import Table
-from bert4so.experiments.tables import Facts, Results, ordering_seconds
 
 STYLE: dict[Any, object] = {
     "font.sans-serif": ["DejaVu Sans"],

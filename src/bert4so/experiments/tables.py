@@ -1,59 +1,18 @@
 """The paper's tables, made of the cells of an experiment."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from statistics import fmean, median, stdev
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from statistics import fmean, stdev
 
 from bert4so.data.stats import PAPER as PAPER_STATISTICS
-from bert4so.errors import UserError
+from bert4so.experiments.notes import notes, stand_ins
 from bert4so.experiments.paper import CHOSEN, CORPORA, COST, TABLE_1, TABLE_2, TITLES
-from bert4so.experiments.plan import Cell, Experiment, grid_cells
+from bert4so.experiments.results import Facts, Results, cost_ratios, differences
 from bert4so.experiments.table import MISSING, Entry, Table
 from bert4so.significance import t_test
 
-Facts = Mapping[str, Any]
 METRICS = ("τ", "PMR")
-
-
-class Results:
-    """An experiment, and what was found of it so far: by the name of a cell."""
-
-    def __init__(self, experiment: Experiment, found: Mapping[str, Facts]) -> None:
-        self.experiment = experiment
-        self.found = found
-        self.cells = {grid: grid_cells(experiment, grid) for grid in experiment.grids}
-
-    def planned(self, grid: str, **wanted: Any) -> list[Cell]:
-        """The cells of a grid that have these attributes."""
-        return [cell for cell in self.cells.get(grid, []) if _is(cell, wanted)]
-
-    def finished(self, grid: str, **wanted: Any) -> list[Facts]:
-        """What was found in those of them that are finished."""
-        return self.of(self.planned(grid, **wanted))
-
-    def of(self, cells: Sequence[Cell]) -> list[Facts]:
-        """What was found in those of some cells that are finished."""
-        return [self.found[cell.name] for cell in cells if cell.name in self.found]
-
-    def complete(self, grid: str, **wanted: Any) -> list[Facts]:
-        """What was found, where none is missing."""
-        cells = self.planned(grid, **wanted)
-        found = self.of(cells)
-        return found if len(found) == len(cells) else []
-
-    def corpora(self, grid: str) -> list[str]:
-        """The corpora of a grid; none, where there is no such grid."""
-        return self.experiment.grids[grid].corpora if grid in self.experiment.grids else []
-
-    def called(self, corpus: str) -> str:
-        """The name of a corpus, and whether it is the paper's."""
-        return f"{corpus} (stand-in)" if self.experiment.corpora[corpus].stand_in else corpus
 
 
 def table_1(results: Results) -> Table:
@@ -82,11 +41,11 @@ def table_1(results: Results) -> Table:
             row.append(replace(entry, mark=mark, best=top))
         rows.append((TITLES.get(system, system), row))
     first = next((k for k, s in enumerate(grid.systems) if s == "bert4so"), 0)
-    notes = [
+    told = [
         "In brackets the paper's own numbers. † and ‡: BERT4SO is better by the paired t-test over "
         "documents, p < 0.01 and p < 0.05; ▲: it is worse, p < 0.05. They tell of these runs, of "
         f"{_count(len(grid.seeds), 'seed')} each; what other seeds would give they do not.",
-        *_notes(results, results.planned("table-1")),
+        *notes(results, results.planned("table-1")),
     ]
     return Table(
         name="systems",
@@ -94,7 +53,7 @@ def table_1(results: Results) -> Table:
         groups=[(results.called(corpus), METRICS) for corpus in corpora],
         rows=rows,
         ruled=[first] if first else [],
-        notes=notes,
+        notes=told,
     )
 
 
@@ -115,7 +74,7 @@ def table_2(results: Results) -> Table:
         f"joined{_how_long(results)}.",
         groups=[("separate", METRICS), ("joined", METRICS)],
         rows=rows,
-        notes=["In brackets the paper's own numbers.", *_notes(results, shown)],
+        notes=["In brackets the paper's own numbers.", *notes(results, shown)],
     )
 
 
@@ -147,7 +106,7 @@ def table_3(results: Results, statistics: Facts) -> Table:
         caption="The corpora: word pieces of a document at most and on average, and documents.",
         groups=[("", ["Max.", "Avg.", "Train", "Val.", "Test"])],
         rows=rows,
-        notes=["In brackets the paper's own numbers.", *_stand_ins(results, list(statistics))],
+        notes=["In brackets the paper's own numbers.", *stand_ins(results, list(statistics))],
     )
 
 
@@ -181,7 +140,7 @@ def sweep(results: Results, grid: str, key: str, caption: str) -> Table:
         f"seeds; in bold what validation chooses, by τ + PMR. The paper chooses {CHOSEN[key]}.",
         groups=[("validation", METRICS), ("test", METRICS)],
         rows=rows,
-        notes=_notes(results, results.planned(grid)),
+        notes=notes(results, results.planned(grid)),
     )
 
 
@@ -213,17 +172,9 @@ def cost(results: Results) -> Table:
         notes=[
             "In brackets the paper's own numbers. Of an epoch: the time a token takes, times the "
             "tokens of all training documents.",
-            *_notes(results, shown),
+            *notes(results, shown),
         ],
     )
-
-
-def cost_ratios(ours: Facts, theirs: Facts) -> tuple[float, float, float]:
-    """How many times the time of ours theirs takes: training, an epoch of it, and ordering."""
-    epoch = epoch_seconds(theirs) / epoch_seconds(ours)
-    epochs = [facts["metrics"]["run"]["train"]["epochs"] for facts in (theirs, ours)]
-    training = epoch * epochs[0] / epochs[1]
-    return training, epoch, ordering_seconds(theirs) / ordering_seconds(ours)
 
 
 def longer(results: Results) -> Table:
@@ -242,49 +193,8 @@ def longer(results: Results) -> Table:
         caption="BERT4SO trained for all its epochs, beside what it has when its time is short.",
         groups=[("short", METRICS), ("whole", ["minutes", *METRICS])],
         rows=rows,
-        notes=["In brackets the paper's own numbers.", *_notes(results, shown)],
+        notes=["In brackets the paper's own numbers.", *notes(results, shown)],
     )
-
-
-def epochs_seen(facts: Facts) -> float:
-    """How often each training document was seen, on average."""
-    metrics = facts["metrics"]
-    seen = metrics["steps"] * metrics["run"]["train"]["batch"]
-    return float(seen / metrics["training_documents"])
-
-
-def epoch_seconds(facts: Facts) -> float:
-    """The CPU time that all training documents take once.
-
-    By their tokens: of a run that saw few documents, these may have been short or long.
-    """
-    metrics = facts["metrics"]
-    return float(60 * metrics["cpu_minutes"] / metrics["tokens"] * metrics["epoch_tokens"])
-
-
-def ordering_seconds(facts: Facts) -> float:
-    """The CPU time that a test document takes to be ordered."""
-    metrics = facts["metrics"]
-    return float(metrics["test_cpu_seconds"] / metrics["test"]["documents"])
-
-
-def differences(ours: Sequence[Facts], theirs: Sequence[Facts], metric: str) -> NDArray[np.float64]:
-    """By how much ours is better, document by document."""
-    if len({cell["puzzles"] for cell in [*ours, *theirs]}) > 1:
-        names = ", ".join(cell["cell"] for cell in [*ours, *theirs])
-        raise UserError(f"{names}: tested on different documents: they cannot be compared")
-    return by_document(ours, metric) - by_document(theirs, metric)
-
-
-def by_document(cells: Sequence[Facts], metric: str) -> NDArray[np.float64]:
-    """The metric of each document, the mean over the cells: runs with other seeds."""
-    taus = np.array([cell["documents"]["tau"] for cell in cells])
-    values = taus if metric == "τ" else (taus > 1 - 1e-6).astype(float)
-    return np.asarray(values.mean(0))
-
-
-def _is(cell: Cell, wanted: Mapping[str, Any]) -> bool:
-    return all(getattr(cell, name) == value for name, value in wanted.items())
 
 
 def _value(facts: Facts, split: str, metric: str) -> float:
@@ -337,80 +247,3 @@ def _count(number: int, what: str) -> str:
 def _how_long(results: Results) -> str:
     minutes = results.experiment.set.get("minutes")
     return f", after {minutes} minutes of training (CPU time by thread)" if minutes else ""
-
-
-def _notes(results: Results, cells: Sequence[Cell]) -> list[str]:
-    """What must be known of the cells of a table."""
-    found = results.of(cells)
-    made = [
-        *_stand_ins(results, list(dict.fromkeys(cell.corpus for cell in cells))),
-        *_means(found),
-        *_samples(found),
-    ]
-    if len(found) < len(cells):
-        made.append(f"–: not yet run ({len(cells) - len(found)} of {len(cells)} runs).")
-    made += _pace(found)
-    for what, kinds in (
-        ("versions of the source", Counter(cell["source"] for cell in found)),
-        ("machines", Counter(cell["metrics"]["machine"]["processor"] for cell in found)),
-        ("numbers of threads", Counter(str(cell["threads"]) for cell in found)),
-        ("versions of PyTorch", Counter(cell["metrics"]["machine"]["torch"] for cell in found)),
-    ):
-        if len(kinds) > 1:
-            told = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
-            made.append(f"These runs are of {len(kinds)} {what}: {told}.")
-    return made
-
-
-def _pace(found: Sequence[Facts]) -> list[str]:
-    """How much the machine's other work may have changed what equal time is worth."""
-    spreads = [max(paces) / min(paces) for paces in (c["tokens_per_second"] for c in found)]
-    if not spreads:
-        return []
-    return [
-        "The fastest fifth of a run learned from "
-        f"{median(spreads):.2f} times as many tokens a second of CPU time as its slowest (median "
-        f"over the runs; at most {max(spreads):.2f} times)."
-    ]
-
-
-def _means(found: Sequence[Facts]) -> list[str]:
-    """What the systems were made with."""
-    models = [cell["metrics"]["run"]["model"] for cell in found]
-    encoders = {model["encoder"] for model in models if model.get("encoder")}
-    vectors = {
-        f"{given['file']} ({given['words']:,} words)"
-        for given in (cell["vectors"] for cell in found)
-        if given
-    }
-    taggers = {cell["tagger"] for cell in found if cell["tagger"]}
-    counted = {model["aggregation"] for model in models if model.get("aggregation")}
-    told = [
-        ("Encoder: {}; the paper's is BERT-base.", encoders),
-        ("Word vectors: {}.", vectors),
-        ("SE-Graph's nouns by {}.", taggers),
-        ("B-TSort's pairs are put together by {}; in the paper by topological sorting.", counted),
-    ]
-    return [text.format(", ".join(sorted(given))) for text, given in told if given]
-
-
-def _samples(found: Sequence[Facts]) -> list[str]:
-    """How many documents there were."""
-    sizes = dict.fromkeys(
-        f"{cell['corpus']}{' joined' if metrics['run']['join'] else ''} "
-        f"{metrics['training_documents']:,} / {metrics['valid']['documents']:,} / "
-        f"{metrics['test']['documents']:,}"
-        for cell, metrics in ((cell, cell["metrics"]) for cell in found)
-    )
-    if not sizes:
-        return []
-    counts = ", ".join(sizes)
-    limits = {(c["metrics"]["run"][f"{s}_documents"]) for c in found for s in ("valid", "test")}
-    drawn = " Where there are more, these were drawn by their ids." if any(limits) else ""
-    return [f"Documents trained on / chosen by / tested on: {counts}.{drawn}"]
-
-
-def _stand_ins(results: Results, corpora: Sequence[str]) -> list[str]:
-    places = {name: results.experiment.corpora[name] for name in corpora}
-    told = [f"{name}: {place.stand_in}" for name, place in places.items() if place.stand_in]
-    return [f"Stand-ins, not comparable with the paper's. {'; '.join(told)}."] if told else []

@@ -1,0 +1,86 @@
+"""What must be known of the runs that a table is made of."""
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+
+from bert4so.experiments.plan import Cell
+from bert4so.experiments.results import Facts, Results
+
+
+def notes(results: Results, cells: Sequence[Cell]) -> list[str]:
+    """What must be known of the cells of a table."""
+    found = results.of(cells)
+    made = [
+        *stand_ins(results, list(dict.fromkeys(cell.corpus for cell in cells))),
+        *_means(found),
+        *_samples(found),
+    ]
+    if len(found) < len(cells):
+        made.append(f"–: not yet run ({len(cells) - len(found)} of {len(cells)} runs).")
+    made += _pace(found)
+    for what, kinds in (
+        ("versions of the source", Counter(cell["source"] for cell in found)),
+        ("machines", Counter(cell["metrics"]["machine"]["processor"] for cell in found)),
+        ("numbers of threads", Counter(str(cell["threads"]) for cell in found)),
+        ("versions of PyTorch", Counter(cell["metrics"]["machine"]["torch"] for cell in found)),
+    ):
+        if len(kinds) > 1:
+            told = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
+            made.append(f"These runs are of {len(kinds)} {what}: {told}.")
+    return made
+
+
+def _pace(found: Sequence[Facts]) -> list[str]:
+    """How much the machine's other work may have changed what equal time is worth."""
+    spreads = [max(paces) / min(paces) for paces in (c["tokens_per_second"] for c in found)]
+    if not spreads:
+        return []
+    return [
+        "The fastest fifth of a run learned from "
+        f"{median(spreads):.2f} times as many tokens a second of CPU time as its slowest (median "
+        f"over the runs; at most {max(spreads):.2f} times)."
+    ]
+
+
+def _means(found: Sequence[Facts]) -> list[str]:
+    """What the systems were made with."""
+    models = [cell["metrics"]["run"]["model"] for cell in found]
+    encoders = {model["encoder"] for model in models if model.get("encoder")}
+    vectors = {
+        f"{given['file']} ({given['words']:,} words)"
+        for given in (cell["vectors"] for cell in found)
+        if given
+    }
+    taggers = {cell["tagger"] for cell in found if cell["tagger"]}
+    counted = {model["aggregation"] for model in models if model.get("aggregation")}
+    told = [
+        ("Encoder: {}; the paper's is BERT-base.", encoders),
+        ("Word vectors: {}.", vectors),
+        ("SE-Graph's nouns by {}.", taggers),
+        ("B-TSort's pairs are put together by {}; in the paper by topological sorting.", counted),
+    ]
+    return [text.format(", ".join(sorted(given))) for text, given in told if given]
+
+
+def _samples(found: Sequence[Facts]) -> list[str]:
+    """How many documents there were."""
+    sizes = dict.fromkeys(
+        f"{cell['corpus']}{' joined' if metrics['run']['join'] else ''} "
+        f"{metrics['training_documents']:,} / {metrics['valid']['documents']:,} / "
+        f"{metrics['test']['documents']:,}"
+        for cell, metrics in ((cell, cell["metrics"]) for cell in found)
+    )
+    if not sizes:
+        return []
+    counts = ", ".join(sizes)
+    limits = {(c["metrics"]["run"][f"{s}_documents"]) for c in found for s in ("valid", "test")}
+    drawn = " Where there are more, these were drawn by their ids." if any(limits) else ""
+    return [f"Documents trained on / chosen by / tested on: {counts}.{drawn}"]
+
+
+def stand_ins(results: Results, corpora: Sequence[str]) -> list[str]:
+    """Which corpora are not the paper's, and in which way."""
+    places = {name: results.experiment.corpora[name] for name in corpora}
+    told = [f"{name}: {place.stand_in}" for name, place in places.items() if place.stand_in]
+    return [f"Stand-ins, not comparable with the paper's. {'; '.join(told)}."] if told else []
