@@ -14,6 +14,7 @@ from bert4so.experiments import cells
 from bert4so.experiments.claims import claims
 from bert4so.experiments.paper import CORPORA, TABLE_1, TITLES
 from bert4so.experiments.plan import Grid, all_cells, grid_cells, read_experiment
+from bert4so.experiments.remaining import remaining
 from bert4so.experiments.results import Results
 from bert4so.experiments.table import Entry, Table
 from bert4so.experiments.tables import cost, sweep, table_1, table_2, table_3
@@ -60,6 +61,21 @@ def test_a_stand_in_has_the_numbers_of_the_corpus_it_stands_for(desk):
     layers = {c.corpus: c.run.model.layers for c in all_cells(desk) if c.system == "se-graph"}
     assert layers["AAN"] == layers["NeurIPS"] == 2
     assert layers["SIND"] != 2
+
+
+def test_runs_by_epochs_are_not_taken_for_runs_by_the_clock(desk, tmp_path):
+    planned = all_cells(desk)
+    first, second, *_ = planned
+    assert remaining(tmp_path, planned, first) == (
+        f"cell 1 of 79: {first.name}; 79 left, about 12:50 h and 2 by epochs"
+    )
+    cells.file_of(tmp_path, first).write_text('{"wall_minutes": 20}')
+    assert remaining(tmp_path, planned, second) == (
+        f"cell 2 of 79: {second.name}; 78 left, about 25:20 h and 2 by epochs"
+    )
+    (long,) = (c for c in planned if "rocstory-long" in c.name)
+    cells.file_of(tmp_path, long).write_text('{"wall_minutes": 200}')
+    assert remaining(tmp_path, planned, second).endswith("; 77 left, about 28:40 h")
 
 
 def test_joined_runs_learn_from_the_others(desk):
