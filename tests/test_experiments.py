@@ -212,6 +212,32 @@ def test_a_cell_that_fails_does_not_stop_the_others(bert4so, tiny):
     assert len(list(Path("results/tiny").glob("bert4so-*-seed-1.json"))) == 2
 
 
+@pytest.mark.parametrize("missing", ["", "test.jsonl"])
+def test_a_corpus_that_is_not_whole_does_not_stop_the_others(bert4so, tiny, missing):
+    shutil.copytree("data/days", "data/nights")
+    Path("tiny.toml").write_text(Path("tiny.toml").read_text().replace('"days"', '"nights"', 1))
+    if missing:
+        Path("data/nights", missing).unlink()
+    else:
+        shutil.rmtree("data/nights")
+    code, _, err = bert4so("experiment", "run", "tiny.toml")
+    assert code == 2
+    assert "2 of 4 cells failed: rank-tx-net-neurips-seed-1, bert4so-neurips-seed-1" in err
+    assert len(list(Path("results/tiny").glob("*-nsf-seed-1.json"))) == 2
+    assert not list(Path("runs/tiny").glob("*neurips*/run.toml"))
+    assert bert4so("experiment", "table", "tiny")[0] == 0
+
+
+def test_a_finished_run_is_not_taken_for_one_by_another_configuration(bert4so, tiny):
+    assert bert4so("experiment", "run", "tiny.toml", "--shard", "4/4")[0] == 0
+    Path("results/tiny/bert4so-nsf-seed-1.json").unlink()
+    Path("tiny.toml").write_text(Path("tiny.toml").read_text().replace("epochs = 2", "epochs = 3"))
+    code, _, err = bert4so("experiment", "run", "tiny.toml", "--shard", "4/4")
+    assert code == 2
+    assert "begun with train.epochs = 2: it cannot go on with 3" in err
+    assert not Path("results/tiny/bert4so-nsf-seed-1.json").exists()
+
+
 def test_killed_again_and_again_it_comes_to_its_end(tiny):
     for steps in (1, 7, 15, 23):  # of four cells, each of ten steps and two validations
         process = Forked(["experiment", "run", "tiny.toml"], tiny)

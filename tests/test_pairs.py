@@ -91,10 +91,18 @@ def test_what_is_asked_does_not_depend_on_the_answer(input):
     known, unknown = input([KNOWN]), input([KNOWN.without_answer()])
     assert pairs(known, known.asked) == pairs(unknown)
     assert len(pairs(known)) == 2 * len(pairs(unknown)) == 6
-    assert input.size(KNOWN) == unknown.tokens
     # Nor with what they are encoded at once.
     together = [[pairs(known)[k] for k in chunk] for chunk in known.chunks]
     assert together[0] == [pairs(unknown)[k] for k in unknown.chunks[0]]
+
+
+def test_the_size_is_that_of_the_tokens_read(input):
+    # Of the longest pair, which is cut, nothing is learned: it is read once, all else twice.
+    long = Puzzle(("day " * 70, "sleep " * 60, "we eat", "they sleep"), [2, 0, 3, 1])
+    batch, asked = input([long]), input([long.without_answer()])
+    assert len(pairs(batch)) == 2 * len(pairs(asked)) - 1 == 11
+    for puzzle in (KNOWN, KNOWN.without_answer(), long, long.without_answer()):
+        assert input.size(puzzle) == input([puzzle]).tokens
 
 
 def test_both_directions_are_asked_about_where_that_is_wanted(encoder):
@@ -135,7 +143,7 @@ def test_a_long_pair_is_cut_when_asked_about_and_left_out_of_learning(input, a, 
     row = read(input, batch)[batch.asked.tolist().index(True)].split()
     assert (row.count("bread"), row.count("sleep")) == kept
     assert batch.cut.tolist() == [[kept[0] < a, kept[1] < b]]
-    assert input.size(puzzle) == sum(kept) + 3
+    assert input.size(puzzle.without_answer()) == sum(kept) + 3
 
 
 def test_a_pair_has_room_for_a_hundred_pieces(input):

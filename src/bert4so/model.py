@@ -50,7 +50,8 @@ class Input(ABC, Generic[Made]):
     def size(self, puzzle: Puzzle) -> int:
         """How many tokens the puzzle takes in a batch, however it is shuffled.
 
-        Raises `UserError` for one that no batch can hold.
+        They may be more where its order is known, and learned from. Raises `UserError` for one that
+        no batch can hold.
         """
 
     def prepare(self, documents: Sequence[Document]) -> None:

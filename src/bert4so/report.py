@@ -13,6 +13,7 @@ from bert4so.config import Run, dump_toml
 from bert4so.curves import draw
 from bert4so.data.corpus import Splits
 from bert4so.data.jsonl import write_records
+from bert4so.document import Puzzle
 from bert4so.evaluate import Solved, measure, predictions, truths
 from bert4so.history import History
 from bert4so.machine import machine
@@ -34,7 +35,8 @@ def write_report(
     if splits.test:
         _, model = load_model(folder)
         take_device(model)
-        model.input.prepare(splits.test[:1])  # loads, before the clock starts, what is loaded late
+        # Loads, before the clock starts, what is loaded late.
+        model.order([Puzzle(splits.valid[0].sentences)])
         clock = Clock(on_cpu())
         with progress_bar("testing", len(splits.test), processes().is_main_process) as advance:
             solved = solve_together(model, splits.test, splits.seed, advance)

@@ -130,7 +130,7 @@ class Trainer:
             self.model.input.prepare([*splits.valid, *splits.test])
         self.splits = _fitting(self.model, splits, on_bad)
         _check_enough(self.splits)
-        self.sizes = [self.model.input.size(Puzzle(d.sentences)) for d in self.splits.train]
+        self.sizes = [self.model.input.size(shuffle(d, run.seed)) for d in self.splits.train]
         self.steps_an_epoch = -(-len(self.splits.train) // run.train.batch)
         # How many they will be is not known of a run by the clock.
         self.steps = None if run.minutes else run.train.epochs * self.steps_an_epoch

@@ -25,6 +25,7 @@ from bert4so.data.jsonl import parse_records
 from bert4so.data.lines import read_lines
 from bert4so.data.orders import read_pairs
 from bert4so.document import Puzzle
+from bert4so.errors import UserError
 from bert4so.evaluate import fits
 from bert4so.experiments.plan import Cell
 from bert4so.metrics import counted, kendall_tau
@@ -73,9 +74,13 @@ def run_cell(cell: Cell, results: Path, work: Path) -> None:
     config, folder = work / f"{cell.name}.toml", work / cell.name
     config.write_text(dump_toml(cell.run))
     source = _note_source(work / f"{cell.name}.source")
-    if not (folder / "metrics.json").exists():
-        command = f"bert4so train {config} --out {folder}"
-        train(cell.run, splits_of(cell.run), folder, command, resume=True)
+    if (folder / "metrics.json").exists():
+        check_same(tomllib.loads((folder / "run.toml").read_text()), cell.run, folder)
+    else:
+        splits = splits_of(cell.run)
+        if not splits.test:
+            raise UserError(f"{cell.run.corpus}: no test documents: there is nothing to measure on")
+        train(cell.run, splits, folder, f"bert4so train {config} --out {folder}", resume=True)
     found = {**_found(cell, folder), "source": source}
     # Of a run that was stopped, the time of before is not known but for its training.
     wall = max(time.perf_counter() - began, 60 * found["metrics"]["minutes"])

@@ -8,22 +8,27 @@ from typing import Any
 from bert4so.atomic import write_whole
 from bert4so.data.corpus import find_corpus, splits_there
 from bert4so.data.stats import statistics
+from bert4so.errors import UserError
 from bert4so.experiments.plan import Experiment
 from bert4so.locate import load_tokenizer
-from bert4so.progress import progress_bar
+from bert4so.progress import progress_bar, say
 
 FILE = "statistics.json"
 
 
 def write_statistics(experiment: Experiment, results: Path) -> None:
-    """Count what has not been counted."""
+    """Count what has not been counted, of the corpora that are there."""
     known = read_statistics(results)
     wanted = {name: place.folder for name, place in experiment.corpora.items() if name not in known}
-    with progress_bar("counting", len(wanted)) as advance:
+    with progress_bar("counting", len(wanted), shown=bool(wanted)) as advance:
         for name, folder in wanted.items():
-            known[name] = _counted(find_corpus(folder))
+            try:
+                known[name] = _counted(find_corpus(folder))
+            except UserError as error:  # of this corpus: the others may do
+                say(f"{name} is not counted: {error}")
+                continue
+            write_whole(results / FILE, (json.dumps(known, indent=1) + "\n").encode())
             advance(1)
-    write_whole(results / FILE, (json.dumps(known, indent=1) + "\n").encode())
 
 
 def read_statistics(results: Path) -> dict[str, Any]:

@@ -120,8 +120,12 @@ class PairsInput(Input[PairsBatch]):
 
     def size(self, puzzle: Puzzle) -> int:
         lengths = [len(pieces) for pieces in self.packer.pieces(puzzle.sentences)]
-        once = sum(sum(self._kept(a, b)) + 3 for a, b in combinations(lengths, 2))
-        return 2 * once if self.both_directions else once
+        total = 0
+        for a, b in combinations(lengths, 2):
+            kept = self._kept(a, b)
+            learned = puzzle.order is not None and kept == (a, b)
+            total += (sum(kept) + 3) * (2 if learned or self.both_directions else 1)
+        return total
 
     def save(self, folder: Path) -> None:
         self.packer.save(folder)

@@ -31,7 +31,7 @@ class Config(Settings):
     pooling: Literal["cls", "mean"] = "cls"
     max_pieces: int = Field(128, ge=1)  # our choice
     layers: int = Field(2, ge=1)  # our choice: as BERT4SO
-    heads: int = Field(8, ge=1)  # our choice
+    heads: int = Field(12, ge=1)  # our choice: as BERT4SO
     dropout: float = Field(0.1, ge=0, lt=1)  # our choice: as in the encoder
     hidden: int = Field(200, ge=1)  # our choice: as BERT4SO
 
