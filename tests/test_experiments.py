@@ -11,17 +11,18 @@ import pytest
 from bert4so.data.jsonl import write_records
 from bert4so.errors import UserError
 from bert4so.experiments import cells
-from bert4so.experiments.claims import claims
 from bert4so.experiments.paper import CORPORA, TABLE_1, TITLES
 from bert4so.experiments.plan import Grid, all_cells, grid_cells, read_experiment
 from bert4so.experiments.remaining import remaining
-from bert4so.experiments.results import Results
+from bert4so.experiments.results import Results, epochs_seen
 from bert4so.experiments.table import Entry, Table
 from bert4so.experiments.tables import cost, sweep, table_1, table_2, table_3
 from bert4so.models import MODELS
 from bert4so.run import read_run
+from bert4so.sentence_encoders.rows import KEPT
 from conftest import TINY_MODEL
 from forked import Forked
+from found import BAD, GOOD, facts
 
 CONFIGS = Path(__file__).parent.parent / "configs" / "experiments"
 
@@ -263,50 +264,6 @@ def test_a_shard_that_is_none_is_refused(bert4so, tiny, shard):
     assert "wanted K/N" in err
 
 
-def facts(system, corpus, taus, join=(), source="s", minutes=10.0, **metrics):
-    """What a cell of these documents' taus would hold."""
-    tau, pmr = sum(taus) / len(taus), sum(t == 1 for t in taus) / len(taus)
-    measured = {"tau": tau, "pmr": pmr, "documents": len(taus)}
-    return {
-        "cell": f"{system}-{corpus}",
-        "system": system,
-        "corpus": corpus,
-        "source": source,
-        "puzzles": corpus,
-        "threads": 2,
-        "tokens_per_second": [90, 100],
-        "documents": {"sentences": [5] * len(taus), "tau": list(taus)},
-        "validations": [{"step": 1, "minutes": 1.0, "tau": tau, "pmr": pmr}],
-        "seconds_for": {"5": 0.1},
-        "vectors": None,
-        "tagger": None,
-        "metrics": {
-            "test": measured,
-            "valid": measured,
-            "run": {
-                "model": {"encoder": "e"},
-                "join": list(join),
-                "train": {"batch": 4, "epochs": 3 if system == "b-tsort" else 5},
-                "valid_documents": 300,
-                "test_documents": 1000,
-            },
-            "training_documents": 40,
-            "steps": 20,
-            "tokens": 2000,
-            "epoch_tokens": 5000,
-            "cpu_minutes": minutes,
-            "test_cpu_seconds": minutes,
-            "epoch": 1,
-            "machine": {"cores": 2, "processor": "p", "torch": "2"},
-            **metrics,
-        },
-    }
-
-
-GOOD = [1.0] * 30 + [0.8] * 10
-BAD = [0.6] * 30 + [0.8] * 10
-
-
 def test_marks_say_who_is_better(desk):
     found = {
         "bert4so-neurips-seed-1": facts("bert4so", "NeurIPS", GOOD),
@@ -350,6 +307,40 @@ def test_the_cost_is_of_equal_work(desk):
     assert [entry.text for entry in rows["SIND (stand-in)"]] == ["–", "–", "–"]
 
 
+@pytest.mark.parametrize("tokens, told", [(20 * KEPT, False), (20 * KEPT + 1, True)])
+def test_the_cost_of_reading_twice_is_told(desk, tokens, told):
+    found = {"b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, steps=20, tokens=tokens)}
+    notes = " ".join(cost(Results(desk, found)).notes)
+    assert ("B-TSort's steps on NSF (stand-in) have more than 16,384 tokens" in notes) == told
+
+
+@pytest.mark.parametrize(
+    "file, words, told",
+    [
+        ("glove.6B.100d.txt", 400_000, "glove.6B.100d.txt (400,000 words)"),
+        ("glove.6B.100d.txt", 300, "glove.6B.100d.txt (300 of its 400,000 words)"),
+        ("own.txt", 300, "own.txt (300 words)"),
+    ],
+)
+def test_word_vectors_that_are_not_all_there_are_told(desk, file, words, told):
+    cell = facts("cnn-ptrnet", "NSF", BAD) | {"vectors": {"file": file, "words": words}}
+    notes = table_1(Results(desk, {"cnn-ptrnet-nsf-seed-1": cell})).notes
+    assert f"Word vectors: {told}." in notes
+
+
+def test_a_last_batch_that_is_not_full_is_no_more_than_it_is():
+    twice = facts("bert4so", "NSF", GOOD, training_documents=41, steps=22)  # batches of 4
+    assert epochs_seen(twice) == 2
+
+
+def test_a_page_is_in_markdown(bert4so, tiny):
+    assert bert4so("experiment", "run", "tiny.toml", "--shard", "4/4")[0] == 0
+    code, _, err = bert4so("experiment", "table", "tiny", "--out", "pages/tiny")
+    assert code == 2
+    assert "--out pages/tiny: wanted a page in .md" in err
+    assert not Path("pages").exists()
+
+
 def test_runs_on_other_documents_are_not_compared(desk):
     found = {
         "bert4so-neurips-seed-1": facts("bert4so", "NeurIPS", GOOD),
@@ -386,112 +377,6 @@ def test_joined_and_separate_stand_side_by_side(desk):
     entries = rows["AAN (stand-in)"]
     assert [entry.text for entry in entries] == ["0.6500", "0.00", "0.9500", "75.00"]
     assert entries[2].paper == "0.8265"
-
-
-def test_claims_are_held_against_what_was_found(desk):
-    nothing = claims(Results(desk, {}))
-    assert {claim.verdict for claim in nothing} == {"not testable here"}
-    found = {}
-    for seed in (1, 2, 3):
-        found[f"bert4so-neurips-seed-{seed}"] = facts("bert4so", "NeurIPS", GOOD)
-        found[f"bert4so-list-mle-neurips-seed-{seed}"] = facts("bert4so-list-mle", "NeurIPS", BAD)
-    margin, faster, *_ = claims(Results(desk, found))
-    assert (margin.verdict, faster.verdict) == ("supported", "supported")
-    assert "0.9500 against 0.6500" in margin.numbers
-    assert "by seed +0.3000, +0.3000, +0.3000" in margin.numbers
-
-
-SAME = [0.8, 1.0] * 20
-
-
-@pytest.mark.parametrize(
-    "ours, theirs, verdict",
-    [
-        ([GOOD] * 5, [BAD] * 5, "supported"),
-        ([GOOD] * 3 + [SAME] * 2, [BAD] * 3 + [SAME] * 2, "supported"),
-        ([SAME] * 5, [SAME] * 5, "not supported"),
-        ([GOOD] * 4 + [BAD], [BAD] * 4 + [GOOD], "not supported"),
-        ([BAD] * 5, [GOOD] * 5, "not supported"),
-    ],
-    ids=["on all", "on most", "on none", "but on one", "on none but worse"],
-)
-def test_reading_together_is_judged_by_the_same_loss_on_all_corpora(desk, ours, theirs, verdict):
-    found = {}
-    for corpus, one, other in zip(CORPORA, ours, theirs, strict=True):
-        before = claims(Results(desk, found))[2]
-        assert before.verdict == "not testable here"
-        name = corpus.lower()
-        # With the margin it is better everywhere: that is not what is asked.
-        found[f"bert4so-{name}-seed-1"] = facts("bert4so", corpus, [1.0] * 40)
-        found[f"bert4so-list-mle-{name}-seed-1"] = facts("bert4so-list-mle", corpus, one)
-        found[f"rank-tx-net-{name}-seed-1"] = facts("rank-tx-net", corpus, other)
-    assert claims(Results(desk, found))[2].verdict == verdict
-
-
-@pytest.mark.parametrize(
-    "margin, plain, verdict, steps",
-    [
-        # 95 % of .8 is .76: after 1.9 of 2 steps, and after 2 + .16 / .2 * 2.
-        ([0.8, 0.9], [0.6, 0.8], "supported", "2 against 4"),
-        # Better in the end, but behind until then.
-        ([0.2, 0.4, 0.5, 1.0], [0.7, 0.78, 0.79, 0.8], "not supported", "7 against 4"),
-    ],
-)
-def test_faster_is_sooner_at_the_same_level(desk, margin, plain, verdict, steps):
-    found = {}
-    for seed in (1, 2, 3):
-        for system, taus in (("bert4so", margin), ("bert4so-list-mle", plain)):
-            cell = facts(system, "NeurIPS", GOOD)
-            cell["validations"] = [{"step": 2 * k, "tau": t} for k, t in enumerate(taus, 1)]
-            found[f"{system}-neurips-seed-{seed}"] = cell
-    faster = claims(Results(desk, found))[1]
-    assert faster.verdict == verdict
-    assert f"by seed: {steps}, {steps}, {steps}" in faster.numbers
-
-
-def test_the_cost_claim_is_judged_on_both_corpora(desk):
-    found = {}
-    for corpus, tokens, verdict in (
-        ("NSF", 200_000, "not testable here"),
-        ("SIND", 200_000, "supported"),
-        ("SIND", 10_000, "not supported"),
-    ):
-        name = corpus.lower()
-        found[f"bert4so-{name}-seed-1"] = facts("bert4so", corpus, GOOD)
-        theirs = facts("b-tsort", corpus, BAD, epoch_tokens=tokens)
-        found[f"b-tsort-{name}-seed-1"] = theirs
-        assert claims(Results(desk, found))[4].verdict == verdict
-
-
-def test_a_margin_that_helps_not_with_every_seed_is_not_said_to_help(desk):
-    found = {}
-    for seed, taus in ((1, GOOD), (2, GOOD), (3, BAD)):
-        found[f"bert4so-neurips-seed-{seed}"] = facts("bert4so", "NeurIPS", taus)
-        plain = GOOD if seed == 3 else BAD
-        found[f"bert4so-list-mle-neurips-seed-{seed}"] = facts("bert4so-list-mle", "NeurIPS", plain)
-    margin, *_ = claims(Results(desk, found))
-    assert margin.verdict == "not supported"
-
-
-def test_joining_is_not_judged_where_too_little_was_seen(desk):
-    found = {}
-    for corpus in ("NeurIPS", "AAN", "NSF"):
-        name = corpus.lower()
-        found[f"bert4so-{name}-seed-1"] = facts("bert4so", corpus, BAD)
-        found[f"bert4so-{name}-joined-seed-1"] = facts("bert4so", corpus, GOOD, join=["x"], steps=5)
-    joining = claims(Results(desk, found))[3]
-    assert joining.verdict == "not testable here"
-    assert "seen 0.50 times" in joining.numbers
-
-
-@pytest.mark.parametrize("nsf, verdict", [(BAD, "supported"), (GOOD, "not supported")])
-def test_joining_is_to_help_the_small_and_hurt_nsf(desk, nsf, verdict):
-    found = {}
-    for corpus, taus in (("NeurIPS", GOOD), ("AAN", GOOD), ("NSF", nsf)):
-        name, alone = corpus.lower(), GOOD if taus is BAD else BAD
-        found[f"bert4so-{name}-seed-1"] = facts("bert4so", corpus, alone)
-        found[f"bert4so-{name}-joined-seed-1"] = facts("bert4so", corpus, taus, join=["x"])
-    assert claims(Results(desk, found))[3].verdict == verdict
 
 
 def test_latex_is_as_the_paper_sets_it():

@@ -94,14 +94,14 @@ def evaluation_page(
     metrics:  name, value, interval, and what it means.
     held_out: validation documents, which a temperature for the confidences is fitted on.
 
-    Documents of one sentence are left out.
+    Documents of one sentence are not shown.
     """
     counted = _of_many(solved)
     if not counted:
         raise UserError("nothing to show: no document has more than one sentence")
     best, worst = best_and_worst(counted)
     sections = (
-        _metrics(metrics, len(counted), len(solved) - len(counted)),
+        _metrics(metrics),
         _lengths(figures.tau_by_length(counted)),
         _places(counted),
         _confidence(counted, _of_many(held_out)),
@@ -130,9 +130,9 @@ def best_and_worst(solved: Sequence[Solved]) -> tuple[list[Solved], list[Solved]
     return ranking[:best], sorted(ranking[best:], key=lambda one: rank(one, 1))[:SHOWN]
 
 
-def _metrics(rows: Sequence[tuple[str, str, str, str]], documents: int, left_out: int) -> str:
-    over = f"Documents: {documents}. Of one sentence, and left out: {left_out}."
-    return f"<h2>Metrics</h2>\n{_table(over, ('metric', 'value', 'interval', 'what it is'), rows)}"
+def _metrics(rows: Sequence[tuple[str, str, str, str]]) -> str:
+    caption, head = "Averages over documents.", ("metric", "value", "interval", "what it is")
+    return f"<h2>Metrics</h2>\n{_table(caption, head, rows)}"
 
 
 def _lengths(lengths: Sequence[figures.Length]) -> str:

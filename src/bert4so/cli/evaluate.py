@@ -112,9 +112,9 @@ def evaluate(
         if out is not None:
             write_records(out / "predictions.jsonl", predictions(rounds[0]))
             write_records(out / "truth.jsonl", truths(rounds[0]))
+        write_summary(summary, as_json)
         if report is not None:
             _write_page(report, run, corpus, split, rounds[0], checked, summary)
-        write_summary(summary, as_json)
     part()
 
 

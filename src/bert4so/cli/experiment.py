@@ -115,6 +115,8 @@ def table(
     if not (folder / "experiment.toml").exists():
         raise UserError(f"{folder}: not what `bert4so experiment run` wrote")
     page = out or Path("docs") / f"{folder.name}.md"
+    if page.suffix != ".md":
+        raise UserError(f"--out {page}: wanted a page in .md")
     write_page(folder, page)
     sys.stdout.write(f"{page}\n")
 

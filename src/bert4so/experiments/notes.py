@@ -7,6 +7,9 @@ from statistics import median
 from bert4so.experiments.plan import Cell
 from bert4so.experiments.results import Facts, Results
 
+GLOVE = ("glove.6B.100d.txt", 400_000)
+"""GloVe's vectors as their authors hand them out: the file, and its words."""
+
 
 def notes(results: Results, cells: Sequence[Cell]) -> list[str]:
     """What must be known of the cells of a table."""
@@ -47,11 +50,7 @@ def _means(found: Sequence[Facts]) -> list[str]:
     """What the systems were made with."""
     models = [cell["metrics"]["run"]["model"] for cell in found]
     encoders = {model["encoder"] for model in models if model.get("encoder")}
-    vectors = {
-        f"{given['file']} ({given['words']:,} words)"
-        for given in (cell["vectors"] for cell in found)
-        if given
-    }
+    vectors = {_vectors(cell["vectors"]) for cell in found if cell["vectors"]}
     taggers = {cell["tagger"] for cell in found if cell["tagger"]}
     counted = {model["aggregation"] for model in models if model.get("aggregation")}
     told = [
@@ -61,6 +60,13 @@ def _means(found: Sequence[Facts]) -> list[str]:
         ("B-TSort's pairs are put together by {}; in the paper by topological sorting.", counted),
     ]
     return [text.format(", ".join(sorted(given))) for text, given in told if given]
+
+
+def _vectors(given: Facts) -> str:
+    """A file of word vectors; there are copies of GloVe's that are not whole."""
+    in_part = given["file"] == GLOVE[0] and given["words"] != GLOVE[1]
+    of_all = f" of its {GLOVE[1]:,}" if in_part else ""
+    return f"{given['file']} ({given['words']:,}{of_all} words)"
 
 
 def _samples(found: Sequence[Facts]) -> list[str]:

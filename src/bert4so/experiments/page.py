@@ -19,10 +19,7 @@ from bert4so.experiments.table import Table
 from bert4so.experiments.tables import cost, longer, sweep, table_1, table_2, table_3
 from bert4so.run import make_run
 
-TOLD_ELSEWHERE = {
-    *("model.loss", "model.vectors", "model.tagger"),
-    *("train.epochs", "train.patience"),  # of no use to a run by its minutes
-}
+TOLD_ELSEWHERE = {"model.loss", "model.vectors", "model.tagger"}
 """Numbers of a system that are not listed as different from the paper's."""
 
 
@@ -39,8 +36,11 @@ def write_page(folder: Path, out: Path) -> None:
         f"`bert4so experiment table {folder.name} --out {out}` from the files in `{folder}`, which "
         f"`bert4so experiment run configs/experiments/{folder.name}.toml` wrote"
         f"{_machines(results)}. Each table is beside this page in LaTeX.",
-        "Time of training is that of its steps: what it takes to validate, to read word vectors "
-        "and to find SE-Graph's nouns is not counted.",
+        "Times are those of the CPU over the number of threads: a system that keeps one core of "
+        "two busy takes up to twice as long by the clock. Time of training is that of its steps: "
+        "what it takes to validate, to read word vectors and to find SE-Graph's nouns is not "
+        "counted. That of ordering is of all that is done with a document, nouns included; one "
+        "that is longer than a system can read is cut.",
         "## The paper's claims",
         _claims(results),
     ]
@@ -89,11 +89,18 @@ def _figures(results: Results) -> list[tuple[str, str, Callable[[Axes], None]]]:
             f"τ against minutes of training, {corpus}",
             pictures.by_minutes(results, corpus),
         ),
-        ("losses", "Margin and plain ListMLE, by step", pictures.by_step(results, "losses")),
+        *_losses(results),
         ("sentences", f"τ against length, {varied}", pictures.by_sentences(results, varied)),
         ("paid", f"What is paid for τ, {corpus}", pictures.by_cost(results, corpus)),
         ("time", "Time against the number of sentences", pictures.by_n(results, corpus)),
     ]
+
+
+def _losses(results: Results) -> list[tuple[str, str, Callable[[Axes], None]]]:
+    """The figure of both losses, where the experiment is about them."""
+    if not results.planned("losses"):
+        return []
+    return [("losses", "Margin and plain ListMLE, by step", pictures.by_step(results, "losses"))]
 
 
 def _claims(results: Results) -> str:
@@ -128,7 +135,8 @@ def _against_the_paper(results: Results) -> str:
         [
             "In what a run differs from the paper's: how often it saw each document, how many it "
             "had to learn from (in brackets the paper's), and from which encoder it began, where "
-            "it has one (the paper's is BERT-base). Stand-ins are last: from them nothing follows.",
+            "it has one (the paper's is BERT-base). Stand-ins are last: a corpus is "
+            "another there, and nothing follows about the paper's numbers.",
             "",
             "| system | corpus | τ, against the paper's | PMR | times seen | documents | encoder |",
             "|---|---|---|---|---|---|---|",

@@ -47,3 +47,9 @@ CHOSEN = {"model.gamma": "γ = 1", "model.layers": "two layers"}
 
 COST = {"NSF": 11, "SIND": 7}
 """How many times as long B-TSort trains as BERT4SO (its fourth observation)."""
+
+BEST_ON, EVEN_ON = ("NSF", "SIND", "ROCStory"), ("NeurIPS", "AAN")
+"""Where BERT4SO is better than all others, and where B-TSort is as good (observations 1 and 4)."""
+
+WITH_BERT = ("rank-tx-net", "b-tsort", "bert4so")
+"""The systems that are better than those without BERT (its second observation)."""

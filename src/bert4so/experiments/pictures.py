@@ -87,7 +87,7 @@ def by_minutes(results: Results, corpus: str) -> Callable[[Axes], None]:
             minutes = [validation["minutes"] for validation in cell["validations"]]
             taus = [validation["tau"] for validation in cell["validations"]]
             axes.plot(minutes, taus, **_line(results, cell))
-        axes.set(xlabel="minutes of training (CPU time by core)", ylabel="validation τ")
+        axes.set(xlabel="minutes of training (CPU time by thread)", ylabel="validation τ")
         _legend(axes)
 
     return draw
@@ -130,7 +130,8 @@ def by_cost(results: Results, corpus: str) -> Callable[[Axes], None]:
             tau = cell["metrics"]["test"]["tau"]
             dot = {**_line(results, cell), "marker": "o", "linestyle": ""}
             axes.plot(1 / ordering_seconds(cell), tau, **dot)
-        axes.set(xlabel="documents ordered a second", ylabel="test τ", xscale="log")
+        xlabel = "documents ordered a second (of CPU time by thread)"
+        axes.set(xlabel=xlabel, ylabel="test τ", xscale="log")
         _plain_numbers(axes.xaxis)
         _legend(axes)
 
@@ -144,7 +145,8 @@ def by_n(results: Results, corpus: str) -> Callable[[Axes], None]:
         for cell in results.finished("table-1", corpus=corpus):
             lengths = [int(n) for n in cell["seconds_for"]]
             axes.plot(lengths, list(cell["seconds_for"].values()), **_line(results, cell))
-        axes.set(xlabel="sentences", ylabel="seconds to order them", xscale="log", yscale="log")
+        ylabel = "seconds to order them (CPU time by thread)"
+        axes.set(xlabel="sentences", ylabel=ylabel, xscale="log", yscale="log")
         axes.set_xticks([int(n) for n in LENGTHS], [str(n) for n in LENGTHS], minor=False)
         axes.xaxis.set_minor_formatter(NullFormatter())
         _legend(axes)

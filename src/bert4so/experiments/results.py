@@ -1,6 +1,7 @@
 """What was found of an experiment so far, and what follows from it."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,8 @@ def cost_ratios(ours: Facts, theirs: Facts) -> tuple[float, float, float]:
 def epochs_seen(facts: Facts) -> float:
     """How often each training document was seen, on average."""
     metrics = facts["metrics"]
-    seen = metrics["steps"] * metrics["run"]["train"]["batch"]
-    return float(seen / metrics["training_documents"])
+    steps_an_epoch = ceil(metrics["training_documents"] / metrics["run"]["train"]["batch"])
+    return float(metrics["steps"] / steps_an_epoch)
 
 
 def epoch_seconds(facts: Facts) -> float:

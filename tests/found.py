@@ -1,0 +1,45 @@
+"""What finished runs of an experiment would hold, made up for tests of what is made of them."""
+
+GOOD = [1.0] * 30 + [0.8] * 10
+BAD = [0.6] * 30 + [0.8] * 10
+SAME = [0.8, 1.0] * 20
+
+
+def facts(system, corpus, taus, join=(), source="s", minutes=10.0, **metrics):
+    """What a cell of these documents' taus would hold."""
+    tau, pmr = sum(taus) / len(taus), sum(t == 1 for t in taus) / len(taus)
+    measured = {"tau": tau, "pmr": pmr, "documents": len(taus)}
+    return {
+        "cell": f"{system}-{corpus}",
+        "system": system,
+        "corpus": corpus,
+        "source": source,
+        "puzzles": corpus,
+        "threads": 2,
+        "tokens_per_second": [90, 100],
+        "documents": {"sentences": [5] * len(taus), "tau": list(taus)},
+        "validations": [{"step": 1, "minutes": 1.0, "tau": tau, "pmr": pmr}],
+        "seconds_for": {"5": 0.1},
+        "vectors": None,
+        "tagger": None,
+        "metrics": {
+            "test": measured,
+            "valid": measured,
+            "run": {
+                "model": {"encoder": "e"},
+                "join": list(join),
+                "train": {"batch": 4, "epochs": 3 if system == "b-tsort" else 5},
+                "valid_documents": 300,
+                "test_documents": 1000,
+            },
+            "training_documents": 40,
+            "steps": 20,
+            "tokens": 2000,
+            "epoch_tokens": 5000,
+            "cpu_minutes": minutes,
+            "test_cpu_seconds": minutes,
+            "epoch": 1,
+            "machine": {"cores": 2, "processor": "p", "torch": "2"},
+            **metrics,
+        },
+    }

@@ -1,0 +1,183 @@
+"""The paper's claims, held against runs that are made up."""
+
+from pathlib import Path
+
+import pytest
+
+from bert4so.experiments.claims import claims
+from bert4so.experiments.paper import CORPORA, TITLES
+from bert4so.experiments.plan import Grid, read_experiment
+from bert4so.experiments.results import Results
+from found import BAD, GOOD, SAME, facts
+
+DESK = Path(__file__).parent.parent / "configs" / "experiments" / "desk.toml"
+
+
+@pytest.fixture(scope="module")
+def desk():
+    return read_experiment(DESK)
+
+
+def judged(experiment, found, beginning):
+    """The one claim that begins so."""
+    (claim,) = (c for c in claims(Results(experiment, found)) if c.text.startswith(beginning))
+    return claim
+
+
+def cells(taus):
+    """Finished cells of the main table, by name, of the taus of a system on a corpus."""
+    return {
+        f"{system}-{corpus.lower()}-seed-1": facts(system, corpus, some)
+        for (system, corpus), some in taus.items()
+    }
+
+
+def test_what_an_experiment_is_not_about_is_said(desk):
+    grids = {"table-1": Grid(systems=["bert4so", "b-tsort"], corpora=["NeurIPS", "AAN"])}
+    small = desk.model_copy(update={"grids": grids})
+    told = {claim.text: claim.numbers for claim in claims(Results(small, {}))}
+    assert told.pop("On NeurIPS and AAN it is as good as B-TSort.") == "4 of 4 runs are missing"
+    assert set(told.values()) == {"this experiment has no such runs"}
+
+
+@pytest.mark.parametrize(
+    "system, corpus, taus, verdict",
+    [
+        ("b-tsort", "NSF", BAD, "supported"),
+        ("b-tsort", "NSF", [*GOOD[:-1], 0.7], "not supported"),
+        ("cnn-ptrnet", "ROCStory", GOOD, "not supported"),
+        ("b-tsort", "NeurIPS", GOOD, "supported"),  # of which it is not said
+        ("bert4so-list-mle", "NSF", GOOD, "supported"),  # which is none of the others
+    ],
+)
+def test_the_best_is_better_than_every_other(desk, system, corpus, taus, verdict):
+    every = {(s, c): GOOD if s == "bert4so" else BAD for s in TITLES for c in CORPORA}
+    claim = judged(desk, cells(every | {(system, corpus): taus}), "BERT4SO is better")
+    assert claim.verdict == verdict
+    told = f"not surely better than {TITLES[system]}"
+    assert (told in claim.numbers) == (verdict == "not supported")
+
+
+@pytest.mark.parametrize(
+    "theirs, verdict", [(BAD, "supported"), (SAME, "supported"), (GOOD, "not supported")]
+)
+def test_as_good_is_not_surely_worse(desk, theirs, verdict):
+    found = {("bert4so", corpus): SAME for corpus in CORPORA}
+    found |= {("b-tsort", "NeurIPS"): SAME, ("b-tsort", "AAN"): theirs}
+    assert judged(desk, cells(found), "On NeurIPS and AAN").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "behind, verdict",
+    [([], "supported"), (["NSF"], "supported"), (["SIND", "AAN"], "not supported")],
+)
+def test_with_bert_is_better_where_its_last_is_above_the_others_first(desk, behind, verdict):
+    with_bert = ("rank-tx-net", "b-tsort", "bert4so")
+    found = {(s, c): GOOD if s in with_bert else BAD for s in TITLES for c in CORPORA}
+    found |= {("se-graph", corpus): [1.0] * 40 for corpus in behind}
+    claim = judged(desk, cells(found), "Systems with BERT")
+    assert claim.verdict == verdict
+    # In the paper NSF is not: SE-Graph has 0.5602, B-TSort 0.4813.
+    assert f"on {5 - len(behind)} of 5 corpora (in the paper on 4)" in claim.numbers
+
+
+def test_claims_are_held_against_what_was_found(desk):
+    nothing = claims(Results(desk, {}))
+    assert {claim.verdict for claim in nothing} == {"not testable here"}
+    found = {}
+    for seed in (1, 2, 3):
+        found[f"bert4so-neurips-seed-{seed}"] = facts("bert4so", "NeurIPS", GOOD)
+        found[f"bert4so-list-mle-neurips-seed-{seed}"] = facts("bert4so-list-mle", "NeurIPS", BAD)
+    margin, faster = judged(desk, found, "The margin in"), judged(desk, found, "The margin makes")
+    assert (margin.verdict, faster.verdict) == ("supported", "supported")
+    assert "0.9500 against 0.6500" in margin.numbers
+    assert "by seed +0.3000, +0.3000, +0.3000" in margin.numbers
+
+
+@pytest.mark.parametrize(
+    "ours, theirs, verdict",
+    [
+        ([GOOD] * 5, [BAD] * 5, "supported"),
+        ([GOOD] * 3 + [SAME] * 2, [BAD] * 3 + [SAME] * 2, "supported"),
+        ([SAME] * 5, [SAME] * 5, "not supported"),
+        ([GOOD] * 4 + [BAD], [BAD] * 4 + [GOOD], "not supported"),
+        ([BAD] * 5, [GOOD] * 5, "not supported"),
+    ],
+    ids=["on all", "on most", "on none", "but on one", "on none but worse"],
+)
+def test_reading_together_is_judged_by_the_same_loss_on_all_corpora(desk, ours, theirs, verdict):
+    found = {}
+    for corpus, one, other in zip(CORPORA, ours, theirs, strict=True):
+        before = judged(desk, found, "Letting")
+        assert before.verdict == "not testable here"
+        name = corpus.lower()
+        # With the margin it is better everywhere: that is not what is asked.
+        found[f"bert4so-{name}-seed-1"] = facts("bert4so", corpus, [1.0] * 40)
+        found[f"bert4so-list-mle-{name}-seed-1"] = facts("bert4so-list-mle", corpus, one)
+        found[f"rank-tx-net-{name}-seed-1"] = facts("rank-tx-net", corpus, other)
+    assert judged(desk, found, "Letting").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "margin, plain, verdict, steps",
+    [
+        # 95 % of .8 is .76: after 1.9 of 2 steps, and after 2 + .16 / .2 * 2.
+        ([0.8, 0.9], [0.6, 0.8], "supported", "1.9 against 3.6"),
+        # Better in the end, but behind until then.
+        ([0.2, 0.4, 0.5, 1.0], [0.7, 0.78, 0.79, 0.8], "not supported", "7.0 against 3.5"),
+    ],
+)
+def test_faster_is_sooner_at_the_same_level(desk, margin, plain, verdict, steps):
+    found = {}
+    for seed in (1, 2, 3):
+        for system, taus in (("bert4so", margin), ("bert4so-list-mle", plain)):
+            cell = facts(system, "NeurIPS", GOOD)
+            cell["validations"] = [{"step": 2 * k, "tau": t} for k, t in enumerate(taus, 1)]
+            found[f"{system}-neurips-seed-{seed}"] = cell
+    faster = judged(desk, found, "The margin makes")
+    assert faster.verdict == verdict
+    assert f"by seed: {steps}, {steps}, {steps}" in faster.numbers
+
+
+def test_the_cost_claim_is_judged_on_both_corpora(desk):
+    found = {}
+    for corpus, tokens, verdict in (
+        ("NSF", 200_000, "not testable here"),
+        ("SIND", 200_000, "supported"),
+        ("SIND", 10_000, "not supported"),
+    ):
+        name = corpus.lower()
+        found[f"bert4so-{name}-seed-1"] = facts("bert4so", corpus, GOOD)
+        theirs = facts("b-tsort", corpus, BAD, epoch_tokens=tokens)
+        found[f"b-tsort-{name}-seed-1"] = theirs
+        assert judged(desk, found, "B-TSort costs").verdict == verdict
+
+
+def test_a_margin_that_helps_not_with_every_seed_is_not_said_to_help(desk):
+    found = {}
+    for seed, taus in ((1, GOOD), (2, GOOD), (3, BAD)):
+        found[f"bert4so-neurips-seed-{seed}"] = facts("bert4so", "NeurIPS", taus)
+        plain = GOOD if seed == 3 else BAD
+        found[f"bert4so-list-mle-neurips-seed-{seed}"] = facts("bert4so-list-mle", "NeurIPS", plain)
+    assert judged(desk, found, "The margin in").verdict == "not supported"
+
+
+def test_joining_is_not_judged_where_too_little_was_seen(desk):
+    found = {}
+    for corpus in ("NeurIPS", "AAN", "NSF"):
+        name = corpus.lower()
+        found[f"bert4so-{name}-seed-1"] = facts("bert4so", corpus, BAD)
+        found[f"bert4so-{name}-joined-seed-1"] = facts("bert4so", corpus, GOOD, join=["x"], steps=5)
+    joining = judged(desk, found, "Joining")
+    assert joining.verdict == "not testable here"
+    assert "seen 0.50 times" in joining.numbers
+
+
+@pytest.mark.parametrize("nsf, verdict", [(BAD, "supported"), (GOOD, "not supported")])
+def test_joining_is_to_help_the_small_and_hurt_nsf(desk, nsf, verdict):
+    found = {}
+    for corpus, taus in (("NeurIPS", GOOD), ("AAN", GOOD), ("NSF", nsf)):
+        name, alone = corpus.lower(), GOOD if taus is BAD else BAD
+        found[f"bert4so-{name}-seed-1"] = facts("bert4so", corpus, alone)
+        found[f"bert4so-{name}-joined-seed-1"] = facts("bert4so", corpus, taus, join=["x"])
+    assert judged(desk, found, "Joining").verdict == verdict
