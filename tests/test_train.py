@@ -35,6 +35,14 @@ def test_a_run_leaves_a_model_that_orders_and_all_that_is_known_of_it(run, split
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_tokens_of_an_epoch_are_those_of_its_batches(run, splits, tmp_path):
+    # A batch of single sentences would have a pair that is none: see `PairsInput`.
+    long = [document for document in splits.train if len(document.sentences) > 1]
+    train(run, replace(splits, train=long), tmp_path, COMMAND)
+    facts = json.loads((tmp_path / "metrics.json").read_text())
+    assert facts["tokens"] == 2 * facts["epoch_tokens"]  # of two epochs
+
+
 def test_a_run_that_was_stopped_ends_with_the_weights_of_one_that_was_not(run, splits, tmp_path):
     train(run, splits, tmp_path / "whole", COMMAND)
     trainer = Trainer(run, splits, tmp_path / "stopped")
