@@ -129,6 +129,7 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
     assert "cell 2 of 2: bert4so-nsf-seed-1; 1 left, about 0:0" in err
     kept = {path.name: path.read_bytes() for path in Path("results/tiny").glob("*-seed-1.json")}
     assert sorted(kept) == ["bert4so-neurips-seed-1.json", "bert4so-nsf-seed-1.json"]
+    assert not Path("results/tiny/statistics.json").exists()  # the first part counts, it alone
     facts = json.loads(kept["bert4so-nsf-seed-1.json"])
     assert facts["source"] == cells.source_hash()
     Path("again.toml").write_text(facts["configuration"])
@@ -151,10 +152,19 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
     assert (code, out) == (0, "docs/tiny.md\n")
     page = Path("docs/tiny.md").read_text()
     assert "4 of 4 runs are finished" in page
+    assert json.loads(Path("results/tiny/statistics.json").read_text()).keys() == {"NeurIPS", "NSF"}
     assert "Stand-ins, not comparable with the paper's. NeurIPS: days." in page
     assert "(0.7778)" in page
     for name in ("minutes.png", "time.png", "systems.tex", "systems.png", "cost.tex"):
         assert (Path("docs/tiny") / name).stat().st_size > 100
+
+
+def test_parts_that_run_at_once_do_not_disturb_each_other(tiny):
+    parts = [Forked(["experiment", "run", "tiny.toml", "--shard", k], tiny) for k in ("1/2", "2/2")]
+    for part in parts:
+        out, err = part.communicate()
+        assert (part.returncode, out) == (0, "results/tiny: all 2 cells are there\n"), err
+    assert len(list(Path("results/tiny").glob("*-seed-1.json"))) == 4
 
 
 def test_a_cell_of_before_a_setting_was_known_is_not_run_again(bert4so, tiny):

@@ -69,7 +69,8 @@ def run(
     missing = [cell for cell in cells if not is_finished(results, cell)]
     results.mkdir(parents=True, exist_ok=True)
     (results / "experiment.toml").write_bytes(config.read_bytes())
-    write_statistics(planned, results)
+    if part == 1:  # parts that run at once would write the same file at the same moment
+        write_statistics(planned, results)
     failed = []
     for cell in missing:
         say(remaining(results, cells, cell))
