@@ -12,6 +12,7 @@ from bert4so.data.jsonl import write_records
 from bert4so.errors import UserError
 from bert4so.experiments import cells
 from bert4so.experiments.paper import CORPORA, TABLE_1, TITLES
+from bert4so.experiments.pictures import tau_by_length
 from bert4so.experiments.plan import Grid, all_cells, grid_cells, read_experiment
 from bert4so.experiments.remaining import remaining
 from bert4so.experiments.results import Results, epochs_seen
@@ -404,6 +405,11 @@ def test_latex_is_as_the_paper_sets_it():
     assert latex.index(r"\midrule", latex.index("A &")) < latex.index("B &")
     assert r"\caption{$\tau$ \& more, 5 \%.}" in latex
     assert table.markdown().splitlines()[2] == "|  | NSF τ | NSF PMR | SIND τ | SIND PMR |"
+
+
+def test_a_length_of_which_there_are_few_documents_is_not_shown():
+    documents = {"sentences": [3] * 10 + [4] * 9, "tau": [1.0] * 4 + [0.5] * 6 + [1.0] * 9}
+    assert tau_by_length(documents) == {3: pytest.approx(0.7)}
 
 
 def test_the_paper_has_a_number_for_every_row_and_corpus():

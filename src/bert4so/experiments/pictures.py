@@ -31,7 +31,7 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 APART = 0.1
 """How far the columns of a table lie below one another in a row of its figure."""
 
-FEWEST = 5
+FEWEST = 10
 """Lengths of which there are fewer documents are not shown: their mean is mostly luck."""
 
 
