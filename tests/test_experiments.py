@@ -1,6 +1,7 @@
 """Experiments: which runs there are, that they are kept, and what the tables say of them."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -213,6 +214,26 @@ def test_a_corpus_and_a_system_of_ones_own_are_shown(desk):
     assert dict(table.rows)["better"][2] == Entry("0.9500", "▲", best=True)
     counted = {"documents": {"train": 3}, "pieces": [2.0, 4]}
     assert dict(table_3(Results(own, found), {"Mine": counted}).rows)["Mine"][2] == Entry("3")
+
+
+def test_what_was_counted_of_another_corpus_is_not_shown(bert4so, tiny):
+    assert bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")[0] == 0
+    shutil.copytree("data/days", "data/nights")
+    Path("data/nights/valid.jsonl").unlink()
+    config = Path("results/tiny/experiment.toml")
+    moved = config.read_text().replace('NSF = { folder = "days" }', 'NSF = { folder = "nights" }')
+    config.write_text(moved)
+    assert bert4so("experiment", "table", "tiny")[0] == 0
+    assert "NSF" not in Path("docs/tiny/statistics.tex").read_text()
+    Path("tiny.toml").write_text(moved)
+    assert bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")[0] == 0
+    assert bert4so("experiment", "table", "tiny")[0] == 0
+    nsf = r"NSF & .* & 0 {\\scriptsize \(10,185\)} & "  # its validation documents: there are none
+    assert re.search(nsf, Path("docs/tiny/statistics.tex").read_text())
+    lines = [line for line in moved.splitlines() if not line.startswith("NSF")]
+    config.write_text("\n".join(lines).replace(', "NSF"', ""))
+    assert bert4so("experiment", "table", "tiny")[0] == 0
+    assert "NSF" not in Path("docs/tiny/statistics.tex").read_text()
 
 
 def test_a_cell_that_fails_does_not_stop_the_others(bert4so, tiny):

@@ -64,7 +64,13 @@ def _tables(results: Results, folder: Path) -> list[tuple[str, Table, list[str]]
     made = [("Table 1: all systems", table_1(results), ["τ"])]
     if "table-2" in grids:
         made.append(("Table 2: joined corpora", table_2(results), ["τ"]))
-    made.append(("Table 3: the corpora", table_3(results, read_statistics(folder)), ["Train"]))
+    made.append(
+        (
+            "Table 3: the corpora",
+            table_3(results, read_statistics(results.experiment, folder)),
+            ["Train"],
+        )
+    )
     if "gamma" in grids:
         gamma = sweep(results, "gamma", "model.gamma", "The margin γ of BERT4SO on NeurIPS")
         made.append(("The margin", gamma, ["τ"]))

@@ -18,12 +18,12 @@ FILE = "statistics.json"
 
 def write_statistics(experiment: Experiment, results: Path) -> None:
     """Count what has not been counted, of the corpora that are there."""
-    known = read_statistics(results)
+    known = read_statistics(experiment, results)
     wanted = {name: place.folder for name, place in experiment.corpora.items() if name not in known}
     with progress_bar("counting", len(wanted), shown=bool(wanted)) as advance:
         for name, folder in wanted.items():
             try:
-                known[name] = _counted(find_corpus(folder))
+                known[name] = {"folder": folder, **_counted(find_corpus(folder))}
             except UserError as error:  # of this corpus: the others may do
                 say(f"{name} is not counted: {error}")
                 continue
@@ -31,11 +31,18 @@ def write_statistics(experiment: Experiment, results: Path) -> None:
             advance(1)
 
 
-def read_statistics(results: Path) -> dict[str, Any]:
-    """What was counted, by the corpus's name in the paper."""
+def read_statistics(experiment: Experiment, results: Path) -> dict[str, Any]:
+    """What was counted of the experiment's corpora, by their names in the paper.
+
+    Not of those that were called so when the experiment was another.
+    """
     path = results / FILE
     found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    return found
+    return {
+        name: found[name]
+        for name, place in experiment.corpora.items()
+        if name in found and found[name]["folder"] == place.folder
+    }
 
 
 def _counted(folder: Path) -> dict[str, Any]:
