@@ -34,14 +34,14 @@ def write_statistics(experiment: Experiment, results: Path) -> None:
 def read_statistics(experiment: Experiment, results: Path) -> dict[str, Any]:
     """What was counted of the experiment's corpora, by their names in the paper.
 
-    Not of those that were called so when the experiment was another.
+    Not of those that were called so when the experiment was another, or whose folder is not told.
     """
     path = results / FILE
     found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     return {
         name: found[name]
         for name, place in experiment.corpora.items()
-        if name in found and found[name]["folder"] == place.folder
+        if name in found and found[name].get("folder") == place.folder
     }
 
 
