@@ -5,7 +5,18 @@ BAD = [0.6] * 30 + [0.8] * 10
 SAME = [0.8, 1.0] * 20
 
 
-def facts(system, corpus, taus, join=(), source="s", minutes=10.0, **metrics):
+def facts(
+    system,
+    corpus,
+    taus,
+    join=(),
+    source="s",
+    minutes=10.0,
+    limit=10.0,
+    seed=1,
+    processor="p",
+    **metrics,
+):
     """What a cell of these documents' taus would hold."""
     tau, pmr = sum(taus) / len(taus), sum(t == 1 for t in taus) / len(taus)
     measured = {"tau": tau, "pmr": pmr, "documents": len(taus)}
@@ -28,6 +39,8 @@ def facts(system, corpus, taus, join=(), source="s", minutes=10.0, **metrics):
             "run": {
                 "model": {"encoder": "e"},
                 "join": list(join),
+                "minutes": limit,
+                "seed": seed,
                 "train": {"batch": 4, "epochs": 3 if system == "b-tsort" else 5},
                 "valid_documents": 300,
                 "test_documents": 1000,
@@ -39,7 +52,7 @@ def facts(system, corpus, taus, join=(), source="s", minutes=10.0, **metrics):
             "cpu_minutes": minutes,
             "test_cpu_seconds": minutes,
             "epoch": 1,
-            "machine": {"cores": 2, "processor": "p", "torch": "2"},
+            "machine": {"cores": 2, "processor": processor, "torch": "2"},
             **metrics,
         },
     }

@@ -1,5 +1,6 @@
 """The paper's claims, held against runs that are made up."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,46 @@ def test_joining_is_to_help_the_small_and_hurt_nsf(desk, nsf, verdict):
         found[f"bert4so-{name}-seed-1"] = facts("bert4so", corpus, alone)
         found[f"bert4so-{name}-joined-seed-1"] = facts("bert4so", corpus, taus, join=["x"])
     assert judged(desk, found, "Joining").verdict == verdict
+
+
+EVERY = {(s, c): GOOD if s == "bert4so" else BAD for s in TITLES for c in CORPORA}
+
+
+@pytest.mark.parametrize("beginning", ["BERT4SO is", "On NeurIPS", "Systems", "Letting", "Joining"])
+def test_what_had_its_minutes_on_another_machine_is_not_compared(desk, beginning):
+    found = cells(EVERY)
+    for corpus in ("NeurIPS", "AAN", "NSF"):
+        joined = facts("bert4so", corpus, GOOD, join=["x"])
+        found[f"bert4so-{corpus.lower()}-joined-seed-1"] = joined
+    assert judged(desk, found, beginning).verdict != "not testable here"
+    for corpus in CORPORA:
+        found[f"bert4so-{corpus.lower()}-seed-1"]["metrics"]["machine"]["processor"] = "slow"
+    claim = judged(desk, found, beginning)
+    assert claim.verdict == "not testable here"
+    assert re.fullmatch(
+        r"the runs on \w+ are of several machines, with no equal training", claim.numbers
+    )
+
+
+@pytest.mark.parametrize("limit", [10.0, 0.0])
+def test_what_it_costs_is_not_judged_by_two_machines(desk, limit):
+    found = cells({(s, c): GOOD for s in ("bert4so", "b-tsort") for c in CORPORA})
+    for cell in found.values():
+        cell["metrics"]["run"]["minutes"] = limit
+    found["b-tsort-sind-seed-1"]["metrics"]["machine"]["processor"] = "slow"
+    claim = judged(desk, found, "B-TSort costs")
+    assert claim.verdict == "not testable here"
+    assert claim.numbers.startswith("the runs on SIND are of several machines")
+    assert "NSF (stand-in): " in claim.numbers
+    assert "SIND (stand-in): " not in claim.numbers
+
+
+def test_seeds_may_be_shared_among_machines(desk):
+    found = {}
+    for seed, processor in ((1, "p"), (2, "slow"), (3, "slow")):
+        for system, taus in (("bert4so", GOOD), ("bert4so-list-mle", BAD)):
+            cell = facts(system, "NeurIPS", taus, seed=seed, processor=processor)
+            found[f"{system}-neurips-seed-{seed}"] = cell
+    assert judged(desk, found, "The margin in").verdict == "supported"
+    found["bert4so-neurips-seed-3"]["metrics"]["machine"]["processor"] = "p"
+    assert judged(desk, found, "The margin in").verdict == "not testable here"

@@ -327,6 +327,49 @@ def test_the_best_of_a_column_is_known_when_all_of_it_is_there(desk):
     assert [name for name, row in rows if row[0].best] == ["SE-Graph"]
 
 
+@pytest.mark.parametrize("limit, told", [(10.0, False), (0.0, True)], ids=["minutes", "epochs"])
+def test_what_had_its_minutes_on_another_machine_is_not_called_the_better(desk, limit, told):
+    systems = desk.grids["table-1"].systems
+    found = {f"{s}-neurips-seed-1": facts(s, "NeurIPS", BAD, limit=limit) for s in systems}
+    slow = facts("bert4so", "NeurIPS", GOOD, limit=limit, processor="slow")
+    found["bert4so-neurips-seed-1"] = slow
+    found["bert4so-sind-seed-1"] = facts("bert4so", "SIND", GOOD, limit=limit, processor="slow")
+    table = table_1(Results(desk, found))
+    rows = dict(table.rows)
+    assert rows["B-TSort"][0] == Entry("0.6500", "†" if told else "", False, "0.7884")
+    assert rows["BERT4SO"][0] == Entry("0.9500", "", told, "0.7778")
+    notes = " ".join(table.notes)
+    assert "p, 2 threads (10 on NeurIPS); slow, 2 threads (1 on NeurIPS, 1 on SIND)." in notes
+    assert ("On NeurIPS they had no equal training" in notes) == (not told)
+
+
+def test_a_sweep_may_have_a_machine_a_seed(desk):
+    machines = {1: "p", 2: "slow", 3: "slow"}
+    names = {"": GOOD, "layers-1-": BAD, "layers-3-": BAD}
+    found = {
+        f"bert4so-neurips-{name}seed-{seed}": facts(
+            "bert4so", "NeurIPS", taus, seed=seed, processor=processor
+        )
+        for name, taus in names.items()
+        for seed, processor in machines.items()
+    }
+    rows = dict(sweep(Results(desk, found), "layers", "model.layers", "Layers").rows)
+    assert rows["2"][0].best
+    found["bert4so-neurips-seed-1"]["metrics"]["machine"]["processor"] = "slow"
+    rows = dict(sweep(Results(desk, found), "layers", "model.layers", "Layers").rows)
+    assert not any(entry.best for row in rows.values() for entry in row)
+
+
+def test_times_of_two_machines_are_not_divided(desk):
+    found = {
+        "bert4so-nsf-seed-1": facts("bert4so", "NSF", GOOD, limit=0.0),
+        "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, limit=0.0, processor="slow"),
+    }
+    table = cost(Results(desk, found))
+    assert [entry.text for entry in dict(table.rows)["NSF (stand-in)"]] == ["–", "–", "–"]
+    assert "p, 2 threads (1 on NSF); slow, 2 threads (1 on NSF)." in " ".join(table.notes)
+
+
 def test_the_cost_is_of_equal_work(desk):
     found = {
         "bert4so-nsf-seed-1": facts("bert4so", "NSF", GOOD, minutes=2.0),

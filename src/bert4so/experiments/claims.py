@@ -13,6 +13,8 @@ from bert4so.experiments.results import (
     cost_ratios,
     differences,
     epochs_seen,
+    of_equal_training,
+    of_one_machine,
 )
 from bert4so.significance import t_test
 
@@ -123,6 +125,8 @@ def _interaction(results: Results) -> tuple[Verdict, str]:
         )
         if not ours or not theirs or not same_loss:
             continue
+        if not of_equal_training([*ours, *theirs, *same_loss]):
+            continue
         for one, system in ((ours, systems[1]), (same_loss, systems[2])):
             what = f"{TITLES[system]} on {results.called(corpus)}"
             numbers.append(_better(one, theirs, what)[1])
@@ -146,7 +150,9 @@ def _cost(results: Results) -> tuple[Verdict, str]:
         ours, theirs = (
             results.finished("table-1", system=system, corpus=corpus) for system in systems
         )
-        if ours and theirs:
+        if not of_one_machine([*ours, *theirs]):
+            why = why or f"the runs on {corpus} are of several machines"
+        elif ours and theirs:
             training, epoch, ordering = cost_ratios(ours[0], theirs[0])
             ratios.append(training)
             numbers.append(
@@ -224,7 +230,7 @@ def _joining(results: Results) -> tuple[Verdict, str]:
     for corpus in corpora:
         alone = results.finished("table-1", system="bert4so", corpus=corpus)
         joined = results.finished("table-2", corpus=corpus)
-        if alone and joined:
+        if alone and joined and of_equal_training([*alone, *joined]):
             better, worse = (alone, joined) if corpus == "NSF" else (joined, alone)
             sure = sure and _is_better(better, worse)
             what = f"{results.called(corpus)}, joined against separate"
@@ -251,8 +257,13 @@ def _unmade(results: Results, groups: Sequence[Sequence[Cell]]) -> str:
     if not groups or not all(groups):
         return "this experiment has no such runs"
     names = {cell.name for group in groups for cell in group}
-    missing = len(names - results.found.keys())
-    return f"{missing} of {len(names)} runs are missing" if missing else ""
+    if missing := len(names - results.found.keys()):
+        return f"{missing} of {len(names)} runs are missing"
+    for corpus in dict.fromkeys(cell.corpus for group in groups for cell in group):
+        cells = [cell for group in groups for cell in group if cell.corpus == corpus]
+        if not of_equal_training(results.of(cells)):
+            return f"the runs on {corpus} are of several machines, with no equal training"
+    return ""
 
 
 def _judged(held: bool) -> Verdict:

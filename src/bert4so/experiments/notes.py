@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from statistics import median
 
 from bert4so.experiments.plan import Cell
-from bert4so.experiments.results import Facts, Results
+from bert4so.experiments.results import (
+    Facts,
+    Results,
+    machine,
+    of_equal_training,
+    of_one_machine,
+)
 
 GLOVE = ("glove.6B.100d.txt", 400_000)
 """GloVe's vectors as their authors hand them out: the file, and its words."""
@@ -21,11 +27,9 @@ def notes(results: Results, cells: Sequence[Cell]) -> list[str]:
     ]
     if len(found) < len(cells):
         made.append(f"–: not yet run ({len(cells) - len(found)} of {len(cells)} runs).")
-    made += _pace(found)
+    made += _pace(found) + _machines(found)
     for what, kinds in (
         ("versions of the source", Counter(cell["source"] for cell in found)),
-        ("machines", Counter(cell["metrics"]["machine"]["processor"] for cell in found)),
-        ("numbers of threads", Counter(str(cell["threads"]) for cell in found)),
         ("versions of PyTorch", Counter(cell["metrics"]["machine"]["torch"] for cell in found)),
     ):
         if len(kinds) > 1:
@@ -44,6 +48,25 @@ def _pace(found: Sequence[Facts]) -> list[str]:
         f"{median(spreads):.2f} times as many tokens a second of CPU time as its slowest (median "
         f"over the runs; at most {max(spreads):.2f} times)."
     ]
+
+
+def _machines(found: Sequence[Facts]) -> list[str]:
+    """Which runs were made on which machine, where there were several."""
+    if of_one_machine(found):
+        return []
+    told, mixed = [], []
+    for name in dict.fromkeys(map(machine, found)):
+        corpora = Counter(cell["corpus"] for cell in found if machine(cell) == name)
+        told.append(f"{name} ({', '.join(f'{n} on {corpus}' for corpus, n in corpora.items())})")
+    for corpus in dict.fromkeys(cell["corpus"] for cell in found):
+        if not of_equal_training(cell for cell in found if cell["corpus"] == corpus):
+            mixed.append(corpus)
+    made = (
+        f"These runs are of {len(told)} machines, whose times are not the same: {'; '.join(told)}."
+    )
+    if mixed:
+        made += f" On {', '.join(mixed)} they had no equal training: none is called the better."
+    return [made]
 
 
 def _means(found: Sequence[Facts]) -> list[str]:

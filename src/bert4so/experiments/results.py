@@ -1,6 +1,6 @@
 """What was found of an experiment so far, and what follows from it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
@@ -33,11 +33,11 @@ class Results:
         """What was found in those of some cells that are finished."""
         return [self.found[cell.name] for cell in cells if cell.name in self.found]
 
-    def complete(self, grid: str, **wanted: Any) -> list[Facts]:
-        """What was found, where none is missing."""
+    def decided(self, grid: str, **wanted: Any) -> bool:
+        """Whether it is known which is the best: all are there, and were trained alike."""
         cells = self.planned(grid, **wanted)
         found = self.of(cells)
-        return found if len(found) == len(cells) else []
+        return len(found) == len(cells) and of_equal_training(found)
 
     def corpora(self, grid: str) -> list[str]:
         """The corpora of a grid; none, where there is no such grid."""
@@ -50,6 +50,27 @@ class Results:
 
 def _is(cell: Cell, wanted: Mapping[str, Any]) -> bool:
     return all(getattr(cell, name) == value for name, value in wanted.items())
+
+
+def of_one_machine(cells: Iterable[Facts]) -> bool:
+    """Whether the times of some runs can be compared."""
+    return len({machine(cell) for cell in cells}) <= 1
+
+
+def of_equal_training(cells: Iterable[Facts]) -> bool:
+    """Whether what some runs of one corpus have learned can be compared.
+
+    An epoch is the same everywhere; ten minutes are not worth the same on two machines. Seeds may
+    be shared among machines: none of the systems that they are runs of has an advantage by it.
+    """
+    runs = [(cell["metrics"]["run"], cell) for cell in cells]
+    timed = [(run["seed"], cell) for run, cell in runs if run["minutes"]]
+    return all(of_one_machine(c for s, c in timed if s == seed) for seed, _ in timed)
+
+
+def machine(facts: Facts) -> str:
+    """What a run was made on."""
+    return f"{facts['metrics']['machine']['processor']}, {facts['threads']} threads"
 
 
 def cost_ratios(ours: Facts, theirs: Facts) -> tuple[float, float, float]:

@@ -8,7 +8,14 @@ from statistics import fmean, stdev
 from bert4so.data.stats import PAPER as PAPER_STATISTICS
 from bert4so.experiments.notes import notes, stand_ins
 from bert4so.experiments.paper import CHOSEN, CORPORA, COST, TABLE_1, TABLE_2, TITLES
-from bert4so.experiments.results import Facts, Results, cost_ratios, differences
+from bert4so.experiments.results import (
+    Facts,
+    Results,
+    cost_ratios,
+    differences,
+    of_equal_training,
+    of_one_machine,
+)
 from bert4so.experiments.table import MISSING, Entry, Table
 from bert4so.sentence_encoders.rows import KEPT
 from bert4so.significance import t_test
@@ -28,7 +35,7 @@ def table_1(results: Results) -> Table:
             for s in grid.systems
         )
         for corpus, metric in columns
-        if results.complete("table-1", corpus=corpus)
+        if results.decided("table-1", corpus=corpus)
     }
     rows = []
     for system in grid.systems:
@@ -124,7 +131,7 @@ def sweep(results: Results, grid: str, key: str, caption: str) -> Table:
         values = values[part]
     runs = {value: results.finished(grid, varied={key: value}) for value in values}
     # There is nothing to choose before all are there.
-    worth = {value: _worth(runs[value]) for value in runs if results.complete(grid)}
+    worth = {value: _worth(runs[value]) for value in runs if results.decided(grid)}
     rows = []
     for value, some in runs.items():
         chosen = bool(worth) and worth[value] == max(worth.values())
@@ -158,7 +165,7 @@ def cost(results: Results) -> Table:
         ours = results.finished("table-1", system="bert4so", corpus=corpus)
         theirs = results.finished("table-1", system="b-tsort", corpus=corpus)
         paper, name = f"{COST[corpus]}×", results.called(corpus)
-        if not ours or not theirs:
+        if not ours or not theirs or not of_one_machine([*ours, *theirs]):
             rows.append((name, [Entry("–", paper=paper), MISSING, MISSING]))
             continue
         training, epoch, ordering = cost_ratios(ours[0], theirs[0])
@@ -250,7 +257,7 @@ def _entry(cells: Sequence[Facts], metric: str, paper: tuple[float, float] | Non
 
 def _mark(theirs: Sequence[Facts], ours: Sequence[Facts], metric: str) -> str:
     """Whether BERT4SO is better, or worse, and how surely."""
-    if not ours or not theirs:
+    if not ours or not theirs or not of_equal_training([*ours, *theirs]):
         return ""
     gains = differences(ours, theirs, metric)
     p = t_test(gains)
