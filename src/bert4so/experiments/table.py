@@ -67,6 +67,7 @@ class Table:
     rows:   each begins with its name.
     ruled:  before which rows there is a line.
     notes:  what stands under it.
+    axis:   what its numbers are, where its columns do not say.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Table:
     rows: Sequence[tuple[str, Sequence[Entry]]]
     ruled: Sequence[int] = ()
     notes: Sequence[str] = field(default_factory=list)
+    axis: str = ""
 
     def markdown(self) -> str:
         """The table, its caption above and its notes below."""

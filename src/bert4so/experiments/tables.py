@@ -178,6 +178,7 @@ def cost(results: Results) -> Table:
         "test documents.",
         groups=[("", ["training", "an epoch of it", "ordering"])],
         rows=rows,
+        axis="times the CPU time of BERT4SO",
         notes=[
             "In brackets the paper's own numbers. Of an epoch: the time a token takes, times the "
             "tokens of all training documents.",
