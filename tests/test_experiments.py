@@ -356,8 +356,12 @@ def test_a_sweep_may_have_a_machine_a_seed(desk):
     rows = dict(sweep(Results(desk, found), "layers", "model.layers", "Layers").rows)
     assert rows["2"][0].best
     found["bert4so-neurips-seed-1"]["metrics"]["machine"]["processor"] = "slow"
-    rows = dict(sweep(Results(desk, found), "layers", "model.layers", "Layers").rows)
-    assert not any(entry.best for row in rows.values() for entry in row)
+    table = sweep(Results(desk, found), "layers", "model.layers", "Layers")
+    assert not any(entry.best for _, row in table.rows for entry in row)
+    assert "as many as have been run" not in table.caption  # all have been
+    del found["bert4so-neurips-seed-1"]
+    table = sweep(Results(desk, found), "layers", "model.layers", "Layers")
+    assert "as many as have been run" in table.caption
 
 
 def test_times_of_two_machines_are_not_divided(desk):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from bert4so.experiments.paper import BEST_ON, CORPORA, COST, EVEN_ON, TABLE_1, TITLES, WITH_BERT
@@ -123,9 +124,8 @@ def _interaction(results: Results) -> tuple[Verdict, str]:
         theirs, ours, same_loss = (
             results.finished("table-1", system=system, corpus=corpus) for system in systems
         )
-        if not ours or not theirs or not same_loss:
-            continue
-        if not of_equal_training([*ours, *theirs, *same_loss]):
+        found = (ours, theirs, same_loss)
+        if not all(found) or not of_equal_training(chain(*found)):
             continue
         for one, system in ((ours, systems[1]), (same_loss, systems[2])):
             what = f"{TITLES[system]} on {results.called(corpus)}"

@@ -130,7 +130,7 @@ def sweep(results: Results, grid: str, key: str, caption: str) -> Table:
     for part in key.split("."):
         values = values[part]
     runs = {value: results.finished(grid, varied={key: value}) for value in values}
-    # There is nothing to choose before all are there.
+    # There is nothing to choose before all are there, and trained alike.
     worth = {value: _worth(runs[value]) for value in runs if results.decided(grid)}
     rows = []
     for value, some in runs.items():
@@ -142,11 +142,12 @@ def sweep(results: Results, grid: str, key: str, caption: str) -> Table:
         ]
         rows.append((f"{value}", entries if some else [MISSING] * 4))
     seeds = _count(len(results.experiment.grids[grid].seeds), "seed")
+    partial = len(results.finished(grid)) < len(results.planned(grid))
     return Table(
         name=grid,
         caption=f"{caption}{_how_long(results)}: the mean and standard deviation over {seeds}"
-        f"{'' if worth else ', or as many as have been run'}; in bold what validation chooses, by "
-        f"τ + PMR. The paper chooses {CHOSEN[key]}.",
+        f"{', or as many as have been run' if partial else ''}; in bold what validation chooses, "
+        f"by τ + PMR. The paper chooses {CHOSEN[key]}.",
         groups=[("validation", METRICS), ("test", METRICS)],
         rows=rows,
         notes=notes(results, results.planned(grid)),
