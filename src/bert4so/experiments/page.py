@@ -86,18 +86,22 @@ def _tables(results: Results, folder: Path) -> list[tuple[str, Table, list[str]]
 
 def _figures(results: Results) -> list[tuple[str, str, Callable[[Axes], None]]]:
     corpora = results.corpora("table-1")
-    corpus = corpora[0]
+    corpus, called = corpora[0], results.called(corpora[0])
     # Where documents are of many lengths there is most to be seen of them.
     varied = max(corpora, key=lambda name: len(pictures.lengths(results, name)))
     return [
         (
             "minutes",
-            f"τ against minutes of training, {corpus}",
+            f"τ against minutes of training, {called}",
             pictures.by_minutes(results, corpus),
         ),
         *_losses(results),
-        ("sentences", f"τ against length, {varied}", pictures.by_sentences(results, varied)),
-        ("paid", f"What is paid for τ, {corpus}", pictures.by_cost(results, corpus)),
+        (
+            "sentences",
+            f"τ against length, {results.called(varied)}",
+            pictures.by_sentences(results, varied),
+        ),
+        ("paid", f"What is paid for τ, {called}", pictures.by_cost(results, corpus)),
         ("time", "Time against the number of sentences", pictures.by_n(results, corpus)),
     ]
 
