@@ -169,17 +169,6 @@ def test_a_margin_that_helps_not_with_every_seed_is_not_said_to_help(desk):
     assert judged(desk, found, "The margin in").verdict == "not supported"
 
 
-def test_joining_is_not_judged_where_too_little_was_seen(desk):
-    found = {}
-    for corpus in ("NeurIPS", "AAN", "NSF"):
-        name = corpus.lower()
-        found[f"bert4so-{name}-seed-1"] = facts("bert4so", corpus, BAD)
-        found[f"bert4so-{name}-joined-seed-1"] = facts("bert4so", corpus, GOOD, join=["x"], steps=5)
-    joining = judged(desk, found, "Joining")
-    assert joining.verdict == "not testable here"
-    assert "seen 0.50 times" in joining.numbers
-
-
 @pytest.mark.parametrize("nsf, verdict", [(BAD, "supported"), (GOOD, "not supported")])
 def test_joining_is_to_help_the_small_and_hurt_nsf(desk, nsf, verdict):
     found = {}
@@ -231,3 +220,93 @@ def test_seeds_may_be_shared_among_machines(desk):
     assert judged(desk, found, "The margin in").verdict == "supported"
     found["bert4so-neurips-seed-3"]["metrics"]["machine"]["processor"] = "p"
     assert judged(desk, found, "The margin in").verdict == "not testable here"
+
+
+LOW = [0.6] * 40
+HALF = {"steps": 5}  # of ten to an epoch
+
+
+@pytest.mark.parametrize(
+    "ours, theirs, verdict",
+    [
+        ((GOOD, {}), (BAD, {}), "supported"),
+        ((GOOD, HALF), (BAD, {}), "supported"),
+        ((GOOD, {}), (BAD, HALF), "not testable here"),
+        ((BAD, {}), (GOOD, HALF), "not supported"),
+        ((BAD, HALF), (GOOD, {}), "not testable here"),
+    ],
+)
+@pytest.mark.parametrize("corpus, beginning", [("NSF", "BERT4SO is"), ("AAN", "On NeurIPS")])
+def test_falling_behind_counts_if_all_documents_were_seen(
+    desk, corpus, beginning, ours, theirs, verdict
+):
+    found = cells({k: LOW if k[0] != "bert4so" else GOOD for k in EVERY})
+    for system, (taus, steps) in (("bert4so", ours), ("b-tsort", theirs)):
+        found[f"{system}-{corpus.lower()}-seed-1"] = facts(system, corpus, taus, **steps)
+    claim = judged(desk, found, beginning)
+    assert claim.verdict == verdict
+    told = "having seen their documents less than once" in claim.numbers
+    assert told == (verdict == "not testable here")
+
+
+def test_one_that_is_surely_beaten_decides_whatever_the_others_have_seen(desk):
+    found = cells(EVERY)
+    found["b-tsort-nsf-seed-1"] = facts("b-tsort", "NSF", BAD, **HALF)
+    found["se-graph-sind-seed-1"] = facts("se-graph", "SIND", GOOD)
+    assert judged(desk, found, "BERT4SO is").verdict == "not supported"
+
+
+@pytest.mark.parametrize(
+    "unseen, behind, verdict",
+    [
+        (["SIND"], ["SIND"], "supported"),  # on the four others it is so
+        (["SIND", "AAN"], ["SIND", "AAN"], "not testable here"),
+        (["SIND"], ["SIND", "AAN"], "not testable here"),
+        (["SIND"], ["SIND", "AAN", "NSF"], "not supported"),
+        (["SIND", "AAN"], [], "supported"),
+    ],
+)
+def test_with_bert_the_last_is_to_have_seen_its_documents(desk, unseen, behind, verdict):
+    with_bert = ("rank-tx-net", "b-tsort", "bert4so")
+    found = cells({k: GOOD if k[0] in with_bert else BAD for k in EVERY})
+    for corpus in {*unseen, *behind}:
+        taus, steps = LOW if corpus in behind else GOOD, HALF if corpus in unseen else {}
+        found[f"b-tsort-{corpus.lower()}-seed-1"] = facts("b-tsort", corpus, taus, **steps)
+    assert judged(desk, found, "Systems").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "unseen, better, worse, verdict",
+    [
+        (["NSF", "AAN"], ["NeurIPS", "SIND", "ROCStory"], [], "not testable here"),
+        (["NSF", "AAN"], [], ["NSF", "AAN"], "not supported"),  # the other three are even
+        (["NSF", "AAN", "SIND"], [], ["NSF"], "not testable here"),
+        (["NSF", "AAN", "SIND"], [], ["NSF", "NeurIPS"], "not supported"),
+    ],
+)
+def test_reading_together_is_unknown_where_too_little_was_seen(
+    desk, unseen, better, worse, verdict
+):
+    found = cells({k: SAME for k in EVERY})
+    for corpus in CORPORA:
+        steps = HALF if corpus in unseen else {}
+        for system, good in (("rank-tx-net", worse), ("bert4so-list-mle", better)):
+            taus = [1.0] * 40 if corpus in good else SAME
+            found[f"{system}-{corpus.lower()}-seed-1"] = facts(system, corpus, taus, **steps)
+    claim = judged(desk, found, "Letting")
+    assert claim.verdict == verdict
+    assert f"unknown on {len(unseen)}" in claim.numbers
+
+
+@pytest.mark.parametrize("joined, verdict", [(BAD, "not testable here"), (GOOD, "not supported")])
+def test_joining_is_not_judged_where_too_little_was_seen(desk, joined, verdict):
+    found = {}
+    alone = GOOD if joined is BAD else BAD
+    for corpus in ("NeurIPS", "AAN", "NSF"):
+        name = corpus.lower()
+        found[f"bert4so-{name}-seed-1"] = facts("bert4so", corpus, alone)
+        both = facts("bert4so", corpus, joined, join=["x"], **HALF)
+        found[f"bert4so-{name}-joined-seed-1"] = both
+    joining = judged(desk, found, "Joining")
+    assert joining.verdict == verdict  # that it helps NSF, too, is seen by the little there was
+    assert "seen 0.50 and 2.00 times" in joining.numbers

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
 
 from bert4so.experiments.paper import BEST_ON, CORPORA, COST, EVEN_ON, TABLE_1, TITLES, WITH_BERT
 from bert4so.experiments.plan import Cell
@@ -12,19 +11,22 @@ from bert4so.experiments.results import (
     Results,
     by_document,
     cost_ratios,
-    differences,
-    epochs_seen,
     of_equal_training,
     of_one_machine,
 )
-from bert4so.significance import t_test
+from bert4so.experiments.verdicts import (
+    Verdict,
+    compared,
+    every,
+    is_better,
+    judged,
+    known_better,
+    learned,
+    seen,
+)
 
-Verdict = Literal["supported", "not supported", "not testable here"]
 NEAR = 0.95
 """The share of its best tau at which a run counts as converged."""
-
-SURE = 0.05
-"""The p-value below which a difference counts."""
 
 MANY = 3
 """How many times as much is "many times" as much."""
@@ -62,32 +64,35 @@ def _best_of_all(results: Results) -> tuple[Verdict, str]:
     needed = [_planned(results, system, BEST_ON) for system in ("bert4so", *others)]
     if why := _unmade(results, needed):
         return "not testable here", why
-    sure, numbers = True, [ONE_SEED]
+    answers: list[bool | None] = []
+    numbers = [ONE_SEED]
     for corpus in BEST_ON:
         ours = results.finished("table-1", system="bert4so", corpus=corpus)
         theirs = {s: results.finished("table-1", system=s, corpus=corpus) for s in others}
         best = max(others, key=lambda s: by_document(theirs[s], "τ").mean())
         what = f"{results.called(corpus)}, against {TITLES[best]}, the best of them"
-        numbers.append(_better(ours, theirs[best], what)[1])
-        if unbeaten := [TITLES[s] for s in others if not _is_better(ours, theirs[s])]:
-            sure = False
+        numbers.append(compared(what, ours, theirs[best]))
+        if unbeaten := [TITLES[s] for s in others if not is_better(ours, theirs[s])]:
             numbers.append(f"not surely better than {_listed(unbeaten)}")
-    return _judged(sure), "; ".join(numbers)
+        answers += [known_better(ours, theirs[s]) for s in others]
+    return judged(every(answers), numbers)
 
 
 def _even(results: Results) -> tuple[Verdict, str]:
     needed = [_planned(results, system, EVEN_ON) for system in ("bert4so", "b-tsort")]
     if why := _unmade(results, needed):
         return "not testable here", why
-    even, numbers = True, [ONE_SEED]
+    answers: list[bool | None] = []
+    numbers = [ONE_SEED]
     for corpus in EVEN_ON:
         ours, theirs = (
             results.finished("table-1", system=system, corpus=corpus)
             for system in ("bert4so", "b-tsort")
         )
-        numbers.append(_better(ours, theirs, results.called(corpus))[1])
-        even = even and not _is_better(theirs, ours)
-    return _judged(even), "; ".join(numbers)
+        numbers.append(compared(results.called(corpus), ours, theirs))
+        worse = known_better(theirs, ours)
+        answers.append(None if worse is None else not worse)
+    return judged(every(answers), numbers)
 
 
 def _with_bert(results: Results) -> tuple[Verdict, str]:
@@ -97,29 +102,34 @@ def _with_bert(results: Results) -> tuple[Verdict, str]:
     needed = [_planned(results, system, corpora) for system in (*WITH_BERT, *without)]
     if why := _unmade(results, needed):
         return "not testable here", why
-    held, in_paper, numbers = 0, 0, []
+    held, unknown, in_paper, numbers = 0, 0, 0, []
     for corpus in corpora:
-        taus = {
-            cell["system"]: cell["metrics"]["test"]["tau"]
-            for cell in results.finished("table-1", corpus=corpus)
-        }
-        lowest, highest = min(taus[s] for s in WITH_BERT), max(taus[s] for s in without)
-        held += lowest > highest
-        numbers.append(f"{results.called(corpus)} {lowest:.4f} against {highest:.4f}")
+        runs = {cell["system"]: cell for cell in results.finished("table-1", corpus=corpus)}
+        taus = {system: cell["metrics"]["test"]["tau"] for system, cell in runs.items()}
+        last, first = min(WITH_BERT, key=taus.__getitem__), max(without, key=taus.__getitem__)
+        holds = taus[last] > taus[first]
+        known = learned([runs[first if holds else last]])
+        held, unknown = held + (known and holds), unknown + (not known)
+        numbers.append(
+            f"{results.called(corpus)} {taus[last]:.4f} ({TITLES[last]}) against "
+            f"{taus[first]:.4f} ({TITLES[first]}; seen {seen([runs[last]]):.2f} and "
+            f"{seen([runs[first]]):.2f} times)"
+        )
         theirs = {s: TABLE_1[s, corpus][0] for s in (*WITH_BERT, *without)}
         in_paper += min(theirs[s] for s in WITH_BERT) > max(theirs[s] for s in without)
     counts = (
         f"the lowest τ of the three with BERT is above the highest of the others on {held} of "
         f"{len(corpora)} corpora (in the paper on {in_paper})"
     )
-    return _judged(held >= in_paper), "; ".join([ONE_SEED, counts, *numbers])
+    enough = True if held >= in_paper else None if held + unknown >= in_paper else False
+    return judged(enough, [ONE_SEED, counts, *numbers])
 
 
 def _interaction(results: Results) -> tuple[Verdict, str]:
     corpora = results.corpora("table-1")
     systems = ("rank-tx-net", "bert4so", "bert4so-list-mle")
     why = _unmade(results, [_planned(results, system, corpora) for system in systems])
-    better, worse, numbers = 0, 0, []
+    better, worse, unknown, numbers = 0, 0, 0, []
     for corpus in corpora:
         theirs, ours, same_loss = (
             results.finished("table-1", system=system, corpus=corpus) for system in systems
@@ -129,17 +139,20 @@ def _interaction(results: Results) -> tuple[Verdict, str]:
             continue
         for one, system in ((ours, systems[1]), (same_loss, systems[2])):
             what = f"{TITLES[system]} on {results.called(corpus)}"
-            numbers.append(_better(one, theirs, what)[1])
+            numbers.append(compared(what, one, theirs))
         # RankTxNet's loss is plain ListMLE: with it the two differ in what they read alone.
-        better += _is_better(same_loss, theirs)
-        worse += _is_better(theirs, same_loss)
+        ahead, behind = known_better(same_loss, theirs), known_better(theirs, same_loss)
+        better, worse = better + (ahead is True), worse + (behind is True)
+        unknown += None in (ahead, behind)
     if why:
         return "not testable here", "; ".join([why, *numbers])
     counts = (
-        f"with its loss, ListMLE, better on {better} of {len(corpora)} corpora, worse on {worse}"
+        f"with its loss, ListMLE, better on {better} of {len(corpora)} corpora, worse on {worse}, "
+        f"unknown on {unknown}"
     )
-    sure = better > len(corpora) / 2 and not worse
-    return _judged(sure), "; ".join([ONE_SEED, counts, *numbers])
+    refuted = worse > 0 or better + unknown <= len(corpora) / 2
+    held = False if refuted else None if unknown else True
+    return judged(held, [ONE_SEED, counts, *numbers])
 
 
 def _cost(results: Results) -> tuple[Verdict, str]:
@@ -162,7 +175,7 @@ def _cost(results: Results) -> tuple[Verdict, str]:
     if why:
         return "not testable here", "; ".join([why, *numbers])
     numbers.append(f"{MANY}× and more counts as many times")
-    return _judged(min(ratios) >= MANY), "; ".join(numbers)
+    return judged(min(ratios) >= MANY, numbers)
 
 
 def _margin(results: Results) -> tuple[Verdict, str]:
@@ -173,10 +186,11 @@ def _margin(results: Results) -> tuple[Verdict, str]:
         one["metrics"]["test"]["tau"] - other["metrics"]["test"]["tau"]
         for one, other in zip(margin, plain, strict=True)
     ]
-    sure, numbers = _better(margin, plain, "NeurIPS, margin against plain")
+    numbers = compared("NeurIPS, margin against plain", margin, plain)
     told = ", ".join(f"{gain:+.4f}" for gain in gains)
     # Documents are many and seeds are few: it has to hold for each.
-    return _judged(sure and min(gains) > 0), f"{numbers}; by seed {told}"
+    held = is_better(margin, plain) and min(gains) > 0
+    return judged(held, [numbers, f"by seed {told}"])
 
 
 def _faster(results: Results) -> tuple[Verdict, str]:
@@ -195,7 +209,7 @@ def _faster(results: Results) -> tuple[Verdict, str]:
         f"{2 ** len(pairs)} by chance"
     )
     # Seeds are few: it has to hold for each.
-    return _judged(all(ours < theirs for ours, theirs in pairs)), numbers
+    return judged(all(ours < theirs for ours, theirs in pairs), [numbers])
 
 
 def _losses(results: Results) -> tuple[list[Facts], list[Facts], str]:
@@ -226,24 +240,19 @@ def _joining(results: Results) -> tuple[Verdict, str]:
     corpora = results.corpora("table-2")
     needed = [_planned(results, "bert4so", corpora), results.planned("table-2")]
     why = _unmade(results, needed)
-    sure, numbers, seen = True, [], []
+    answers: list[bool | None] = []
+    numbers = []
     for corpus in corpora:
         alone = results.finished("table-1", system="bert4so", corpus=corpus)
         joined = results.finished("table-2", corpus=corpus)
         if alone and joined and of_equal_training([*alone, *joined]):
             better, worse = (alone, joined) if corpus == "NSF" else (joined, alone)
-            sure = sure and _is_better(better, worse)
+            answers.append(known_better(better, worse))
             what = f"{results.called(corpus)}, joined against separate"
-            numbers.append(_better(joined, alone, what)[1])
-            seen.append(epochs_seen(joined[0]))
-    if not why and min(seen) < 1:
-        why = (
-            f"in equal time the joined corpora are seen {min(seen):.2f} times, so that less is "
-            "seen of each than where it is alone"
-        )
+            numbers.append(compared(what, joined, alone))
     if why:
         return "not testable here", "; ".join([why, *numbers])
-    return _judged(sure), "; ".join([ONE_SEED, *numbers])
+    return judged(every(answers), [ONE_SEED, *numbers])
 
 
 def _planned(results: Results, system: str, corpora: Iterable[str]) -> list[Cell]:
@@ -266,21 +275,5 @@ def _unmade(results: Results, groups: Sequence[Sequence[Cell]]) -> str:
     return ""
 
 
-def _judged(held: bool) -> Verdict:
-    return "supported" if held else "not supported"
-
-
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _is_better(ours: Sequence[Facts], theirs: Sequence[Facts]) -> bool:
-    return _better(ours, theirs, "")[0]
-
-
-def _better(ours: Sequence[Facts], theirs: Sequence[Facts], what: str) -> tuple[bool, str]:
-    """Whether the first are better by tau, surely."""
-    p = t_test(differences(ours, theirs, "τ"))
-    one, other = by_document(ours, "τ"), by_document(theirs, "τ")
-    numbers = f"{what}: τ {one.mean():.4f} against {other.mean():.4f} (p = {p:.2g})"
-    return bool(p < SURE and one.mean() > other.mean()), numbers
