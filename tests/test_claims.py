@@ -249,7 +249,7 @@ def test_falling_behind_counts_if_all_documents_were_seen(
     assert told == (verdict == "not testable here")
 
 
-def test_one_that_is_surely_beaten_decides_whatever_the_others_have_seen(desk):
+def test_one_that_is_not_beaten_decides_whatever_the_others_have_seen(desk):
     found = cells(EVERY)
     found["b-tsort-nsf-seed-1"] = facts("b-tsort", "NSF", BAD, **HALF)
     found["se-graph-sind-seed-1"] = facts("se-graph", "SIND", GOOD)
