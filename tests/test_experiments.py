@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,19 +67,37 @@ def test_a_stand_in_has_the_numbers_of_the_corpus_it_stands_for(desk):
     assert layers["SIND"] != 2
 
 
-def test_runs_by_epochs_are_not_taken_for_runs_by_the_clock(desk, tmp_path):
+def test_what_is_left_is_reckoned_by_what_is_most_like_it(desk, tmp_path):
     planned = all_cells(desk)
-    first, second, *_ = planned
-    assert remaining(tmp_path, planned, first) == (
-        f"cell 1 of 80: {first.name}; 80 left, about 13:00 h and 2 by epochs"
-    )
-    cells.file_of(tmp_path, first).write_text('{"wall_minutes": 20}')
-    assert remaining(tmp_path, planned, second) == (
-        f"cell 2 of 80: {second.name}; 79 left, about 25:40 h and 2 by epochs"
-    )
-    (long,) = (c for c in planned if "rocstory-long" in c.name)
-    cells.file_of(tmp_path, long).write_text('{"wall_minutes": 200}')
-    assert remaining(tmp_path, planned, second).endswith("; 78 left, about 29:00 h")
+    named = {cell.name: cell for cell in planned}
+
+    def left(part=planned):
+        return remaining(tmp_path, planned, part, part[0])
+
+    def finish(name, minutes):
+        cells.file_of(tmp_path, named[name]).write_text(json.dumps({"wall_minutes": minutes}))
+
+    nsf = [named["b-tsort-nsf-seed-1"]]
+    name = planned[0].name
+    assert left() == f"cell 1 of 80: {name}; 80 left, about 13:00 h and 2 by epochs"
+    finish("cnn-ptrnet-neurips-seed-1", 20)
+    assert left() == f"cell 1 of 80: {name}; 79 left, about 25:40 h and 2 by epochs"
+    assert left(nsf).endswith("; 1 left, about 0:20 h")  # told by a run of another part
+    finish("rank-tx-net-nsf-seed-1", 40)
+    finish("bert4so-nsf-seed-1", 50)
+    assert left(nsf).endswith("; 1 left, about 0:45 h")
+    assert left([named["bert4so-nsf-joined-seed-1"]]).endswith("about 0:50 h")
+    assert left([named["bert4so-sind-seed-1"]]).endswith("about 0:40 h")
+
+
+def test_how_long_epochs_take_is_told_by_the_same_corpus_alone(desk, tmp_path):
+    planned = all_cells(desk)
+    neurips, rocstory = (c for c in planned if "-long-" in c.name)
+    cells.file_of(tmp_path, neurips).write_text('{"wall_minutes": 30}')
+    assert remaining(tmp_path, planned, [rocstory], rocstory).endswith("; 1 left")
+    assert remaining(tmp_path, planned, planned, planned[0]).endswith("13:00 h and 1 by epochs")
+    again = replace(rocstory, name="again", corpus="NeurIPS")
+    assert remaining(tmp_path, planned, [again], again).endswith("; 1 left, about 0:30 h")
 
 
 def test_joined_runs_learn_from_the_others(desk):
@@ -128,7 +147,7 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
     code, out, err = bert4so("experiment", "run", "tiny.toml", "--shard", "2/2")
     assert (code, out) == (0, "results/tiny: all 2 cells are there\n"), err
     assert "cell 1 of 2: bert4so-neurips-seed-1; 2 left" in err
-    assert "cell 2 of 2: bert4so-nsf-seed-1; 1 left, about 0:0" in err
+    assert "cell 2 of 2: bert4so-nsf-seed-1; 1 left" in err
     kept = {path.name: path.read_bytes() for path in Path("results/tiny").glob("*-seed-1.json")}
     assert sorted(kept) == ["bert4so-neurips-seed-1.json", "bert4so-nsf-seed-1.json"]
     assert not Path("results/tiny/statistics.json").exists()  # the first part counts, it alone
@@ -141,7 +160,8 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
         facts["metrics"]["test"]["tau"], abs=1e-6
     )
     assert [v["step"] for v in facts["validations"]] == [5, 10]
-    assert bert4so("experiment", "run", "tiny.toml")[0] == 0
+    code, _, err = bert4so("experiment", "run", "tiny.toml")
+    assert (code, "cell 1 of 4: rank-tx-net-neurips-seed-1; 2 left, about 0:0" in err) == (0, True)
     for name, content in kept.items():
         assert (Path("results/tiny") / name).read_bytes() == content
     config = Path("tiny.toml").read_text()

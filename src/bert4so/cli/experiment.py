@@ -65,7 +65,8 @@ def run(
     results = out or RESULTS / config.stem
     planned = read_experiment(config)
     part, parts = _shard(shard)
-    cells = all_cells(planned)[part - 1 :: parts]
+    everything = all_cells(planned)
+    cells = everything[part - 1 :: parts]
     missing = [cell for cell in cells if not is_finished(results, cell)]
     results.mkdir(parents=True, exist_ok=True)
     (results / "experiment.toml").write_bytes(config.read_bytes())
@@ -73,7 +74,7 @@ def run(
         write_statistics(planned, results)
     failed = []
     for cell in missing:
-        say(remaining(results, cells, cell))
+        say(remaining(results, everything, cells, cell))
         try:
             run_cell(cell, results, work or Path("runs") / config.stem)
         except Stopped:
