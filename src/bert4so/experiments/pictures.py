@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import XAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from bert4so.experiments.cells import LENGTHS
 from bert4so.experiments.paper import TITLES
@@ -117,6 +117,7 @@ def by_sentences(results: Results, corpus: str) -> Callable[[Axes], None]:
             taus = tau_by_length(cell["documents"])
             axes.plot(list(taus), list(taus.values()), **_line(results, cell))
         axes.set(xlabel="sentences of a document", ylabel="test τ")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         _legend(axes)
 
     return draw
