@@ -18,6 +18,7 @@ from bert4so.config import Run, merge
 from bert4so.data.corpus import Splits
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
+from bert4so.experiments.plan import Experiment, read_experiment
 from bert4so.model import OrderingModel
 from bert4so.models import MODELS
 from bert4so.run import read_run
@@ -49,6 +50,13 @@ TINY_MODEL: dict[str, dict] = {
     "bert4so": {"heads": 2, "pooling": "mean"},
 }
 """What each system needs changed to be tiny, on an encoder 32 wide."""
+
+
+@pytest.fixture(scope="session")
+def desk() -> Experiment:
+    """The experiment for two cores."""
+    root = Path(__file__).parent.parent
+    return read_experiment(root / "configs" / "experiments" / "desk.toml")
 
 
 @pytest.fixture(scope="session")

@@ -1,22 +1,14 @@
 """The paper's claims, held against runs that are made up."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from bert4so.experiments.claims import claims
 from bert4so.experiments.paper import CORPORA, TITLES
-from bert4so.experiments.plan import Grid, read_experiment
+from bert4so.experiments.plan import Grid
 from bert4so.experiments.results import Results
 from found import BAD, GOOD, SAME, facts
-
-DESK = Path(__file__).parent.parent / "configs" / "experiments" / "desk.toml"
-
-
-@pytest.fixture(scope="module")
-def desk():
-    return read_experiment(DESK)
 
 
 def judged(experiment, found, beginning):
