@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bert4so.decoders.scores import ScoreDecoder
-from bert4so.losses import TANGENT, list_mle, margin_list_mle
+from bert4so.losses import LEAST_GAP, list_mle, margin_list_mle
 from bert4so.model import States
 from bert4so.models import MODELS
 from conftest import tiny_run
@@ -33,11 +33,9 @@ def margin_list_mle_by_hand(scores: list[float], order: list[int], gamma: float)
     for j in range(1, n):
         f = math.log(share(j, j))
         for k in range(j + 1, n):  # to n - 1: the last sentence is never pushed down
-            gap = gamma - share(j, k)
-            if gap >= TANGENT:
-                f += math.log(gap)
-            else:
-                f += math.log(TANGENT) + (gap - TANGENT) / TANGENT
+            # For gamma = 1 it is never too small to be followed.
+            least = LEAST_GAP if gamma < 1 else 0
+            f += math.log(max(gamma - share(j, k), least))
         loss -= f / (n - j)
     return loss
 
@@ -172,6 +170,41 @@ def test_margin_list_mle_pushes_down_a_later_sentence_however_far_it_is_ahead():
     margin_list_mle(scores, torch.arange(4)[None], mask).backward()
     # log F_1(1) and log(1 - F_1(2)) both push, each by 1/3; a clamp would have left one of them.
     assert scores.grad[0, 1].item() == pytest.approx(2 / 3, abs=1e-3)
+
+
+def noisy_documents(n: int, count: int, draw: torch.Generator) -> torch.Tensor:
+    """(count, n, 8) Documents in order; what tells of a sentence's place is mostly noise."""
+    places = torch.linspace(0, 1, n) + torch.randn(count, n, generator=draw)
+    return torch.sin(places[:, :, None] * torch.arange(1.0, 9.0) / 4)
+
+
+def learned_tau(function) -> float:
+    """How well sentences are ordered by what little tells of their places."""
+    draw = torch.Generator().manual_seed(0)
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(8, 32), torch.nn.Tanh(), torch.nn.Linear(32, 1), torch.nn.Flatten(1)
+    )
+    steps = torch.optim.AdamW(model.parameters(), 0.01)
+    for _ in range(150):
+        n = int(torch.randint(3, 12, (), generator=draw))
+        scores = model(noisy_documents(n, 32, draw))
+        order = torch.arange(n).repeat(32, 1)
+        steps.zero_grad()
+        function(scores, order, torch.ones_like(order, dtype=torch.bool)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1)
+        steps.step()
+    with torch.no_grad():
+        scores = model(noisy_documents(6, 2000, draw))
+    first, second = torch.triu_indices(6, 6, 1)
+    return torch.sign(scores[:, first] - scores[:, second]).mean().item()
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+def test_every_margin_learns_where_places_are_uncertain(gamma):
+    # Where wrong guesses are all that count, equal scores are best, and nothing is learned.
+    found = learned_tau(lambda *args: margin_list_mle(*args, gamma=gamma))
+    assert found > 0.9 * learned_tau(list_mle)
 
 
 def test_half_precision_scores_are_summed_in_full():

@@ -13,8 +13,8 @@ from torch import Tensor
 LOWEST = -1e30
 """The score of padding. Not float32's lowest: differences of two scores must stay finite."""
 
-TANGENT = 0.01
-"""Below this, log(x) goes on as its tangent: see `margin_list_mle`."""
+LEAST_GAP = 0.01
+"""Less than this gamma - F_j(k) does not become: see `margin_list_mle`."""
 
 
 def list_mle(scores: Tensor, order: Tensor, mask: Tensor) -> Tensor:
@@ -39,11 +39,11 @@ def margin_list_mle(scores: Tensor, order: Tensor, mask: Tensor, gamma: float = 
     it has a value and a gradient however large F_j(k) is.
 
     For gamma < 1 the printed formula takes the log of a negative number as soon as
-    F_j(k) > gamma: at equal scores already for gamma = 0.25 and three sentences. Here log(x) is
-    followed down to x = 0.01, and goes on below as its tangent there,
-    log(0.01) + (x - 0.01) / 0.01. Value and slope are continuous, and a sentence that stands far
-    too high is still pushed down. (A clamp would push it no more, exactly where the model is most
-    wrong.)
+    F_j(k) > gamma: at equal scores already for gamma = 0.25 and three sentences. Here
+    gamma - F_j(k) is never less than 0.01. A sentence that stands above gamma is pushed down no
+    more by its own term, but still by log F_j(j). To push it by its own term there, as a line that
+    goes on from the log would, is to push all sentences towards equal scores: whatever may be
+    wrong costs less below gamma, and for gamma = 0.25 next to nothing is learned.
     """
     if not 0 < gamma <= 1:
         raise ValueError(f"gamma = {gamma}: wanted more than 0 and at most 1")
@@ -90,11 +90,9 @@ def _log_one_minus(scores: Tensor, unread: Tensor) -> Tensor:
 
 
 def _log_gap(scores: Tensor, unread: Tensor, gamma: float) -> Tensor:
-    """(batch, n, n) log(gamma - F_j(k)) at [j, k], for j < k; its tangent below `TANGENT`."""
+    """(batch, n, n) log(gamma - F_j(k)) at [j, k], for j < k; the gap at least `LEAST_GAP`."""
     n = scores.shape[1]
     later = torch.ones(n, n, dtype=torch.bool, device=scores.device).triu(1)
     # Where k <= j there is no F_j(k), and the exponent could overflow.
     shares = (scores[:, None, :] - unread[:, :, None]).masked_fill(~later, 0).exp()
-    gap = gamma - shares
-    followed = gap.clamp(min=TANGENT)
-    return followed.log() + (gap - followed) / TANGENT
+    return (gamma - shares).clamp(min=LEAST_GAP).log()
