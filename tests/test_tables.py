@@ -178,6 +178,15 @@ def test_sweeps_choose_on_validation(desk):
     assert rows["1"][2].text == "0.9900 ± 0.0000"
 
 
+@pytest.mark.parametrize("gamma", [0.25, 1.0])
+def test_how_a_margin_below_1_is_taken_is_told(desk, gamma):
+    cell = facts("bert4so", "NeurIPS", GOOD)
+    cell["metrics"]["run"]["model"]["gamma"] = gamma
+    found = Results(desk, {"bert4so-neurips-gamma-0.25-seed-2": cell})
+    notes = " ".join(sweep(found, "gamma", "model.gamma", "The margin").notes)
+    assert ("γ - F as no less than 0.01" in notes) == (gamma < 1)
+
+
 def test_joined_and_separate_stand_side_by_side(desk):
     found = {
         "bert4so-aan-seed-1": facts("bert4so", "AAN", BAD),

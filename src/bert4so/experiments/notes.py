@@ -12,6 +12,7 @@ from bert4so.experiments.results import (
     of_equal_training,
     of_one_machine,
 )
+from bert4so.losses import LEAST_GAP
 
 GLOVE = ("glove.6B.100d.txt", 400_000)
 """GloVe's vectors as their authors hand them out: the file, and its words."""
@@ -76,11 +77,14 @@ def _means(found: Sequence[Facts]) -> list[str]:
     vectors = {_vectors(cell["vectors"]) for cell in found if cell["vectors"]}
     taggers = {cell["tagger"] for cell in found if cell["tagger"]}
     counted = {model["aggregation"] for model in models if model.get("aggregation")}
+    gaps = {f"{LEAST_GAP:g}" for model in models if model.get("gamma", 1) < 1}
     told = [
         ("Encoder: {}; the paper's is BERT-base.", encoders),
         ("Word vectors: {}.", vectors),
         ("SE-Graph's nouns by {}.", taggers),
         ("B-TSort's pairs are put together by {}; in the paper by topological sorting.", counted),
+        # As the paper prints it, it may be negative, and has no logarithm then.
+        ("For γ < 1 the loss takes γ - F as no less than {}; the paper does not say.", gaps),
     ]
     return [text.format(", ".join(sorted(given))) for text, given in told if given]
 
