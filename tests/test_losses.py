@@ -2,12 +2,14 @@
 
 import math
 import random
+from statistics import mean
 
 import pytest
 import torch
 
 from bert4so.decoders.scores import ScoreDecoder
 from bert4so.losses import LEAST_GAP, list_mle, margin_list_mle
+from bert4so.metrics import kendall_tau
 from bert4so.model import States
 from bert4so.models import MODELS
 from conftest import tiny_run
@@ -195,9 +197,8 @@ def learned_tau(function) -> float:
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1)
         steps.step()
     with torch.no_grad():
-        scores = model(noisy_documents(6, 2000, draw))
-    first, second = torch.triu_indices(6, 6, 1)
-    return torch.sign(scores[:, first] - scores[:, second]).mean().item()
+        orders = model(noisy_documents(6, 2000, draw)).argsort(descending=True).tolist()
+    return mean(kendall_tau(order, range(6)) for order in orders)
 
 
 @pytest.mark.parametrize("gamma", GAMMAS)
