@@ -205,8 +205,8 @@ def _faster(results: Results) -> tuple[Verdict, str]:
     told = ", ".join(f"{ours:.1f} against {theirs:.1f}" for ours, theirs in pairs)
     numbers = (
         f"NeurIPS, steps with the margin and without until validation τ is {NEAR:.0%} of the lower "
-        f"of the two runs' best, by seed: {told}; that it is so for each seed is one in "
-        f"{2 ** len(pairs)} by chance"
+        f"of the two runs' best, by seed: {told}; were the two alike, the margin would be the "
+        f"faster for each seed in one of {2 ** len(pairs)} such experiments"
     )
     # Seeds are few: it has to hold for each.
     return judged(all(ours < theirs for ours, theirs in pairs), [numbers])
