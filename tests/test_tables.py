@@ -113,6 +113,19 @@ def test_times_of_two_machines_are_not_divided(desk):
     assert "p, 2 threads (1 on NSF); slow, 2 threads (1 on NSF)." in " ".join(table.notes)
 
 
+def test_times_of_threads_that_spin_are_not_divided_by_those_of_threads_that_sleep(desk):
+    found = {
+        "bert4so-nsf-seed-1": facts("bert4so", "NSF", GOOD),
+        "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD),
+    }
+    found["bert4so-nsf-seed-1"]["metrics"]["machine"]["OMP_WAIT_POLICY"] = "passive"
+    found["b-tsort-nsf-seed-1"]["metrics"]["machine"]["OMP_WAIT_POLICY"] = "active"
+    table = cost(Results(desk, found))
+    assert [entry.text for entry in dict(table.rows)["NSF (stand-in)"]] == ["–", "–", "–"]
+    told = "p, 2 threads (1 on NSF); p, 2 threads that spin (1 on NSF)."
+    assert told in " ".join(table.notes)
+
+
 def test_the_cost_is_of_equal_work(desk):
     found = {
         "bert4so-nsf-seed-1": facts("bert4so", "NSF", GOOD, minutes=2.0),

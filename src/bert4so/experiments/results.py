@@ -69,8 +69,13 @@ def of_equal_training(cells: Iterable[Facts]) -> bool:
 
 
 def machine(facts: Facts) -> str:
-    """What a run was made on."""
-    return f"{facts['metrics']['machine']['processor']}, {facts['threads']} threads"
+    """What a run was made on, as far as times depend on it.
+
+    Threads that spin while they wait count as working: their CPU time is worth less.
+    """
+    known = facts["metrics"]["machine"]
+    spinning = " that spin" if known.get("OMP_WAIT_POLICY") == "active" else ""
+    return f"{known['processor']}, {facts['threads']} threads{spinning}"
 
 
 def cost_ratios(ours: Facts, theirs: Facts) -> tuple[float, float, float]:
