@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -108,3 +109,32 @@ def test_evaluation_shared_by_two_is_that_of_one(place, alone, launcher):
         for name in ("alone", "both")
     ]
     assert orders[0] == orders[1]
+
+
+WATCHED = """
+import atexit, os
+from pathlib import Path
+
+@atexit.register
+def tell():
+    names = [(task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir()]
+    Path("threads", os.environ["RANK"]).write_text("\\n".join(names))
+
+from bert4so.cli import main
+main()
+"""
+"""bert4so, telling at its end which threads it still has."""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are named by Linux")
+@pytest.mark.parametrize(
+    "command", [["evaluate", "one", "."], ["train", "one/run.toml"]], ids=["evaluate", "train"]
+)
+def test_no_thread_of_the_group_outlives_it(place, curves, command):
+    (place / "watched.py").write_text(WATCHED)
+    threads = place / "threads"
+    threads.mkdir(exist_ok=True)
+    run(place, *TORCHRUN[: -len(ALONE)], "watched.py", *command, "--out", f"watched-{command[0]}")
+    left = [name for rank in "01" for name in (threads / rank).read_text().splitlines()]
+    assert left  # the main threads
+    assert not [name for name in left if "gloo" in name]
