@@ -4,10 +4,11 @@ import shutil
 import subprocess
 
 import pytest
+from matplotlib.figure import Figure
 
 from bert4so.errors import UserError
 from bert4so.experiments.paper import CORPORA, TABLE_1, TITLES
-from bert4so.experiments.pictures import tau_by_length
+from bert4so.experiments.pictures import by_table, tau_by_length
 from bert4so.experiments.plan import Grid
 from bert4so.experiments.results import Results, epochs_seen
 from bert4so.experiments.table import Entry, Table
@@ -189,6 +190,19 @@ def test_sweeps_choose_on_validation(desk):
     assert rows["2"][0] == Entry("0.9500 ± 0.0000", best=True)
     assert [entry.best for entry in rows["1"]] == [False] * 4
     assert rows["1"][2].text == "0.9900 ± 0.0000"
+
+
+@pytest.mark.parametrize(
+    "grid, called, latex", [("gamma", "γ", r"$\gamma$"), ("layers", "layers", "layers")]
+)
+def test_the_rows_of_a_sweep_say_what_they_are(desk, grid, called, latex):
+    found = {"bert4so-neurips-seed-2": facts("bert4so", "NeurIPS", GOOD)}
+    table = sweep(Results(desk, found), grid, f"model.{grid}", "")
+    assert f"| {called} | validation τ |" in table.markdown()
+    assert rf"{latex} & $\tau$ & PMR" in table.latex()
+    axes = Figure().subplots()
+    by_table(table, ["τ"])(axes)
+    assert axes.get_ylabel() == called
 
 
 @pytest.mark.parametrize("gamma", [0.25, 1.0])

@@ -57,7 +57,8 @@ def by_table(table: Table, shown: Sequence[str]) -> Callable[[Axes], None]:
             _dots(axes, [entry.text for entry in entries], below, color=color, label=label)
             _dots(axes, [entry.paper for entry in entries], below, color=color, fillstyle="none")
         axes.set_yticks(range(len(table.rows)), [name for name, _ in table.rows])
-        axes.set(xlabel=table.axis or shown[0], ylim=(len(table.rows) - 0.5, -0.5))
+        axes.set(xlabel=table.axis or shown[0], ylabel=table.corner)
+        axes.set_ylim(len(table.rows) - 0.5, -0.5)
         axes.grid(axis="y", alpha=0.3)
         _legend(axes)
 

@@ -67,6 +67,7 @@ class Table:
     rows:   each begins with its name.
     ruled:  before which rows there is a line.
     notes:  what stands under it.
+    corner: what its rows are, where their names do not say.
     axis:   what its numbers are, where its columns do not say.
     """
 
@@ -76,6 +77,7 @@ class Table:
     rows: Sequence[tuple[str, Sequence[Entry]]]
     ruled: Sequence[int] = ()
     notes: Sequence[str] = field(default_factory=list)
+    corner: str = ""
     axis: str = ""
 
     def markdown(self) -> str:
@@ -83,7 +85,7 @@ class Table:
         heads = [
             f"{group} {column}".strip() for group, columns in self.groups for column in columns
         ]
-        lines = [["", *heads], ["---"] * (1 + len(heads))]
+        lines = [[self.corner, *heads], ["---"] * (1 + len(heads))]
         lines += [[name, *(entry.markdown() for entry in row)] for name, row in self.rows]
         table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         return "\n\n".join([self.caption, table, *self.notes]) + "\n"
@@ -108,7 +110,7 @@ class Table:
                 rf"    \begin{{tabular}}{{l{'c' * len(columns)}}}",
                 r"    \toprule",
                 *self._heads(),
-                _line(["", *map(escaped, columns)]),
+                _line([escaped(self.corner), *map(escaped, columns)]),
                 r"    \midrule",
                 *body,
                 r"    \bottomrule",

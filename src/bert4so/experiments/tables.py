@@ -21,6 +21,8 @@ from bert4so.sentence_encoders.rows import KEPT
 from bert4so.significance import t_test
 
 METRICS = ("τ", "PMR")
+VARIED = {"model.gamma": "γ", "model.layers": "layers"}
+"""What a number that is varied is called."""
 
 
 def table_1(results: Results) -> Table:
@@ -150,6 +152,7 @@ def sweep(results: Results, grid: str, key: str, caption: str) -> Table:
         f"by τ + PMR. The paper chooses {CHOSEN[key]}.",
         groups=[("validation", METRICS), ("test", METRICS)],
         rows=rows,
+        corner=VARIED[key],
         notes=notes(results, results.planned(grid)),
     )
 
