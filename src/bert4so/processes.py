@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-# Before the group of processes is made: its functions take that of their import as a default, and
-# would hold it, with its threads, to the end, where a thread may abort a process that is done.
+# Before the group of processes is made: this module's functions have the group that was there at
+# its import as a default, and would hold it, with its threads, until the interpreter ends; a
+# thread may then abort a process that is done.
 import torch.distributed.nn
 from accelerate import PartialState
 from accelerate.utils import gather_object
