@@ -54,7 +54,7 @@ def test_marks_say_who_is_better(desk):
     assert rows["RankTxNet"][nsf] == Entry("–", paper="0.4899")
     notes = " ".join(table.notes)
     assert "2 versions of the source: s (3), other (1)" in notes
-    assert f"not yet run ({5 * 11 - 4} of {5 * 11} runs)" in notes
+    assert f"Not yet run: {5 * 11 - 4} of {5 * 11} runs" in notes
 
 
 def test_the_best_of_a_column_is_known_when_all_of_it_is_there(desk):

@@ -27,7 +27,8 @@ def notes(results: Results, cells: Sequence[Cell]) -> list[str]:
         *_samples(found),
     ]
     if len(found) < len(cells):
-        made.append(f"–: not yet run ({len(cells) - len(found)} of {len(cells)} runs).")
+        missing = f"{len(cells) - len(found)} of {len(cells)} runs"
+        made.append(f"Not yet run: {missing}; –: all those of an entry.")
     made += _pace(found) + _machines(found)
     for what, kinds in (
         ("versions of the source", Counter(cell["source"] for cell in found)),
