@@ -51,6 +51,9 @@ def test_the_page_of_results_is_that_of_the_runs(tmp_path, monkeypatch):
         assert path.read_text() == (ROOT / path).read_text(), again
     figures = {path.name for path in (ROOT / "docs" / "results").iterdir()}
     assert {path.name for path in Path("docs/results").iterdir()} == figures, again
+    # Each claim is a row, as Markdown wants it: in one line.
+    row = r"^\|[^|\n]+\| \*\*(?:supported|not supported|not testable here)\*\* \|[^|\n]+\|$"
+    assert len(re.findall(row, Path("docs/results.md").read_text(), re.MULTILINE)) == 8
 
 
 def test_every_file_it_names_is_there():

@@ -37,7 +37,7 @@ ONE_SEED = "one seed each"
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper, whether it is borne out, and by which numbers."""
+    """A claim of the paper, whether it is borne out, and by which numbers, in lines."""
 
     text: str
     verdict: Verdict
@@ -145,7 +145,7 @@ def _interaction(results: Results) -> tuple[Verdict, str]:
         better, worse = better + (ahead is True), worse + (behind is True)
         unknown += None in (ahead, behind)
     if why:
-        return "not testable here", "; ".join([why, *numbers])
+        return "not testable here", "\n".join([why, *numbers])
     counts = (
         f"with its loss, ListMLE, better on {better} of {len(corpora)} corpora, worse on {worse}, "
         f"unknown on {unknown}"
@@ -173,7 +173,7 @@ def _cost(results: Results) -> tuple[Verdict, str]:
                 f"{paper}×), {epoch:.1f}× that of an epoch, {ordering:.1f}× the ordering time"
             )
     if why:
-        return "not testable here", "; ".join([why, *numbers])
+        return "not testable here", "\n".join([why, *numbers])
     numbers.append(f"{MANY}× and more counts as many times")
     return judged(min(ratios) >= MANY, numbers)
 
@@ -251,7 +251,7 @@ def _joining(results: Results) -> tuple[Verdict, str]:
             what = f"{results.called(corpus)}, joined against separate"
             numbers.append(compared(what, joined, alone))
     if why:
-        return "not testable here", "; ".join([why, *numbers])
+        return "not testable here", "\n".join([why, *numbers])
     return judged(every(answers), [ONE_SEED, *numbers])
 
 

@@ -1,26 +1,21 @@
 """The page of an experiment: its tables, its figures, and what becomes of the paper's claims."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.axes import Axes
 
 from bert4so.atomic import write_whole
-from bert4so.config import leaves
-from bert4so.data.stats import PAPER as PAPER_STATISTICS
 from bert4so.experiments import pictures
-from bert4so.experiments.cells import read_cells
+from bert4so.experiments.cells import REPEATS, read_cells
 from bert4so.experiments.claims import claims
-from bert4so.experiments.paper import CORPORA, TABLE_1, TITLES
+from bert4so.experiments.gaps import against_the_paper
 from bert4so.experiments.plan import all_cells, read_experiment
-from bert4so.experiments.results import Facts, Results, epochs_seen
+from bert4so.experiments.results import Results, machine
 from bert4so.experiments.statistics import read_statistics
 from bert4so.experiments.table import Table
 from bert4so.experiments.tables import cost, longer, sweep, table_1, table_2, table_3
-from bert4so.run import make_run
-
-TOLD_ELSEWHERE = {"model.loss", "model.vectors", "model.tagger"}
-"""Numbers of a system that are not listed as different from the paper's."""
 
 
 def write_page(folder: Path, out: Path) -> None:
@@ -51,10 +46,11 @@ def write_page(folder: Path, out: Path) -> None:
         parts += [f"## {title}", table.markdown(), figure]
         if any(entry.paper for _, row in table.rows for entry in row):
             parts.append("In the figure the paper's own are hollow.")
-    for name, title, draw in _figures(results):
-        pictures.save(draw, beside / f"{name}.png")
-        parts += [f"## {title}", f"![{title}]({beside.name}/{name}.png)"]
-    parts += ["## Where this is worse than the paper, and better", _against_the_paper(results)]
+    for picture in _pictures(results):
+        pictures.save(picture.draw, beside / f"{picture.name}.png")
+        figure = f"![{picture.title}]({beside.name}/{picture.name}.png)"
+        parts += [f"## {picture.title}", picture.caption, figure]
+    parts += ["## Where this is worse than the paper, and better", against_the_paper(results)]
     write_whole(out, ("\n\n".join(part.strip() for part in parts) + "\n").encode())
 
 
@@ -84,37 +80,68 @@ def _tables(results: Results, folder: Path) -> list[tuple[str, Table, list[str]]
     return [*made, ("Cost", paid, list(paid.groups[0][1]))] if paid.rows else made
 
 
-def _figures(results: Results) -> list[tuple[str, str, Callable[[Axes], None]]]:
+@dataclass(frozen=True)
+class Picture:
+    """A figure that is not of a table."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[Axes], None]
+
+
+def _pictures(results: Results) -> list[Picture]:
     corpora = results.corpora("table-1")
     corpus, called = corpora[0], results.called(corpora[0])
     # Where documents are of many lengths there is most to be seen of them.
     varied = max(corpora, key=lambda name: len(pictures.lengths(results, name)))
+    machines = dict.fromkeys(map(machine, results.finished("table-1", corpus=corpus)))
+    where = f" On {' and '.join(machines)}." if machines else ""
     return [
-        (
+        Picture(
             "minutes",
             f"τ against minutes of training, {called}",
+            f"The runs of Table 1, while they learn.{where}",
             pictures.by_minutes(results, corpus),
         ),
         *_losses(results),
-        (
+        Picture(
             "sentences",
             f"τ against length, {results.called(varied)}",
+            "The runs of Table 1; lengths of which there are fewer than "
+            f"{pictures.FEWEST} test documents are left out.",
             pictures.by_sentences(results, varied),
         ),
-        ("paid", f"What is paid for τ, {called}", pictures.by_cost(results, corpus)),
-        ("time", "Time against the number of sentences", pictures.by_n(results, corpus)),
+        Picture(
+            "paid",
+            f"What is paid for τ, {called}",
+            f"The runs of Table 1 on its test documents; faster is to the right.{where}",
+            pictures.by_cost(results, corpus),
+        ),
+        Picture(
+            "time",
+            "Time against the number of sentences",
+            f"One document of so many sentences from the test documents of {called}: the middle "
+            f"of {REPEATS} such. What does not fit a row of BERT4SO is cut.{where}",
+            pictures.by_n(results, corpus),
+        ),
     ]
 
 
-def _losses(results: Results) -> list[tuple[str, str, Callable[[Axes], None]]]:
+def _losses(results: Results) -> list[Picture]:
     """The figure of both losses, where the experiment is about them."""
-    if not results.planned("losses"):
+    planned = results.planned("losses")
+    if not planned:
         return []
-    return [("losses", "Margin and plain ListMLE, by step", pictures.by_step(results, "losses"))]
+    corpora = ", ".join(dict.fromkeys(results.called(cell.corpus) for cell in planned))
+    caption = f"BERT4SO on {corpora}, a line a seed, as long as each was trained."
+    draw = pictures.by_step(results, "losses")
+    return [Picture("losses", "Margin and plain ListMLE, by step", caption, draw)]
 
 
 def _claims(results: Results) -> str:
-    rows = [f"| {c.text} | **{c.verdict}** | {c.numbers} |" for c in claims(results)]
+    told = [(c.text, c.verdict, c.numbers.replace("\n", "<br>")) for c in claims(results)]
+    rows = [f"| {text} | **{verdict}** | {numbers} |" for text, verdict, numbers in told]
     return "\n".join(["| claim | here | numbers |", "|---|---|---|", *rows])
 
 
@@ -122,63 +149,3 @@ def _machines(results: Results) -> str:
     machines = [facts["metrics"]["machine"] for facts in results.found.values()]
     kinds = {f"{machine['cores']} cores of {machine['processor']}" for machine in machines}
     return f" on {' and '.join(sorted(kinds))}" if kinds else ""
-
-
-def _against_the_paper(results: Results) -> str:
-    """Every number of Table 1 beside the paper's, those that are furthest below it first."""
-    grid = results.experiment.grids["table-1"]
-    rows = []
-    for corpus in (name for name in CORPORA if name in grid.corpora):
-        for system in (name for name in grid.systems if name in TITLES):
-            for facts in results.finished("table-1", system=system, corpus=corpus)[:1]:
-                test, paper = facts["metrics"]["test"], TABLE_1[system, corpus]
-                gaps = test["tau"] - paper[0], 100 * test["pmr"] - paper[1]
-                stand_in = bool(results.experiment.corpora[corpus].stand_in)
-                rows.append((stand_in, gaps, TITLES[system], corpus, facts))
-    rows.sort(key=lambda row: row[:2])
-    lines = [
-        f"| {title} | {results.called(corpus)} | {tau:+.4f} | {pmr:+.2f} "
-        f"| {_differences(corpus, facts)} |"
-        for _, (tau, pmr), title, corpus, facts in rows
-    ]
-    return "\n".join(
-        [
-            "In what a run differs from the paper's: how often it saw each document, how many it "
-            "had to learn from (in brackets the paper's), and from which encoder it began, where "
-            "it has one (the paper's is BERT-base). Stand-ins are last: a corpus is "
-            "another there, and nothing follows about the paper's numbers.",
-            "",
-            "| system | corpus | τ, against the paper's | PMR | times seen | documents | encoder |",
-            "|---|---|---|---|---|---|---|",
-            *lines,
-            "",
-            "In which numbers the systems are not as they are for a GPU, with BERT-base:",
-            "",
-            *_settings(results),
-        ]
-    )
-
-
-def _settings(results: Results) -> list[str]:
-    """What of each system is another at this scale than at the paper's."""
-    lines = ["| system | | at the paper's scale | here |", "|---|---|---|---|"]
-    for system, changes in results.experiment.systems.items():
-        cell = next(iter(results.planned("table-1", system=system)), None)
-        if cell is None or system not in TITLES:
-            continue
-        given = {"system": changes.get("system", system), "corpus": cell.corpus}
-        paper = make_run(given, system, like=cell.corpus.lower())
-        before, now = (dict(leaves(run.model_dump())) for run in (paper, cell.run))
-        for key in (key for key in now if key.startswith(("model.", "train."))):
-            if now[key] != before.get(key) and key not in TOLD_ELSEWHERE:
-                lines.append(f"| {TITLES[system]} | `{key}` | {before.get(key)} | {now[key]} |")
-    return lines
-
-
-def _differences(corpus: str, facts: Facts) -> str:
-    """In what a run was another than the paper's."""
-    metrics = facts["metrics"]
-    theirs = PAPER_STATISTICS[corpus.lower()].documents["train"]
-    encoder = Path(metrics["run"]["model"].get("encoder", "")).name
-    seen = f"{epochs_seen(facts):.1f}"
-    return f"{seen} | {metrics['training_documents']:,} ({theirs:,}) | {encoder}"

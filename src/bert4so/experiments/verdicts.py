@@ -18,8 +18,8 @@ UNLEARNED = "it rests on runs that fall behind having seen their documents less 
 def judged(held: bool | None, numbers: Sequence[str]) -> tuple[Verdict, str]:
     """The verdict on a claim that holds, does not, or rests on runs that learned too little."""
     if held is None:
-        return "not testable here", "; ".join([UNLEARNED, *numbers])
-    return "supported" if held else "not supported", "; ".join(numbers)
+        return "not testable here", "\n".join([UNLEARNED, *numbers])
+    return "supported" if held else "not supported", "\n".join(numbers)
 
 
 def every(answers: Sequence[bool | None]) -> bool | None:
