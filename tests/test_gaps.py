@@ -42,7 +42,7 @@ def test_what_all_epochs_give_stands_beside_what_a_short_time_gave(desk):
     assert lines[0].startswith(
         "On the paper's own corpora 2 of 2 runs are below its τ. BERT4SO, all epochs, is at "
         "+0.1013 on ROCStory (documents seen 5.0 times) instead of -0.1987 (0.5 times). What is "
-        "left after all epochs lies in what else differs."
+        "left after all epochs has other reasons"
     )
     row = "| BERT4SO, all epochs | ROCStory | +0.1013 | +19.35 | 5.0 | 100% | 40 (78,529) | e |"
     assert row in lines

@@ -24,8 +24,12 @@ class Gap:
     tau: float
     pmr: float
     title: str
-    corpus: str
     facts: Facts
+
+    @property
+    def corpus(self) -> str:
+        """Its name in the paper."""
+        return str(self.facts["corpus"])
 
     @property
     def seen(self) -> str:
@@ -75,7 +79,6 @@ def _gaps(results: Results, grid: str, how: str) -> list[Gap]:
                         tau=test["tau"] - tau,
                         pmr=100 * test["pmr"] - pmr,
                         title=TITLES[system] + how,
-                        corpus=corpus,
                         facts=facts,
                     )
                 )
@@ -101,11 +104,13 @@ def _reasons(short: list[Gap], whole: list[Gap]) -> list[str]:
         for longer, gap in pairs
     ]
     if pairs:
-        told.append("What is left after all epochs lies in what else differs.")
+        told.append(
+            "What is left after all epochs has other reasons, of which those that are known stand "
+            "below, or is chance: it is of one seed."
+        )
     told.append(
         "A run is kept as it was when it was best on validation, after the share of its training "
-        'that stands under "best at": where it saw its documents many times and that is long '
-        "before the end, more time would not have helped."
+        'that stands under "best at": what it was trained after that did not help it.'
     )
     return [" ".join(told), ""]
 
