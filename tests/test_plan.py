@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ from bert4so.experiments.paper import CORPORA, TITLES
 from bert4so.experiments.plan import all_cells, grid_cells, read_experiment
 from bert4so.experiments.remaining import remaining
 from bert4so.models import MODELS
+
+EXPERIMENTS = Path(__file__).parent.parent / "configs" / "experiments"
 
 
 def test_the_desk_has_all_systems_and_corpora_for_ten_minutes(desk):
@@ -48,6 +51,67 @@ def test_a_stand_in_has_the_numbers_of_the_corpus_it_stands_for(desk):
 def test_joined_runs_learn_from_the_others(desk):
     joined = {cell.corpus: cell.run.join for cell in grid_cells(desk, "table-2")}
     assert joined["NSF"] == ["neurips", "acl_arc_abstracts"]
+
+
+def test_cells_run_in_the_order_of_the_file_and_each_seed_after_the_one_before(tmp_path):
+    (tmp_path / "x.toml").write_text(
+        'scale = "desk"\n[corpora]\nSIND = {folder = "s"}\nNSF = {folder = "n"}\n'
+        "[systems]\nbert4so = {}\nrank-tx-net = {}\n"
+        '[grids.seeds]\nsystems = ["bert4so"]\ncorpora = ["SIND"]\nseeds = [1, 2]\n'
+        '[grids.table-1]\nsystems = ["rank-tx-net", "bert4so"]\ncorpora = ["NSF", "SIND"]\n'
+    )
+    assert [cell.name for cell in all_cells(read_experiment(tmp_path / "x.toml"))] == [
+        "bert4so-sind-seed-1",
+        "bert4so-sind-seed-2",
+        "rank-tx-net-nsf-seed-1",
+        "bert4so-nsf-seed-1",
+        "rank-tx-net-sind-seed-1",
+    ]
+
+
+def test_a_corpus_changes_its_own_runs_and_a_system_stands_above_it(tmp_path):
+    (tmp_path / "x.toml").write_text(
+        'scale = "desk"\n[set]\ntrain_documents = 40\nvalid_documents = 4\n[corpora]\n'
+        'SIND = {folder = "s", set = {train_documents = 60, valid_documents = 6}}\n'
+        'NSF = {folder = "n"}\n[systems]\nbert4so = {}\nrank-tx-net = {valid_documents = 9}\n'
+        '[grids.table-1]\nsystems = ["bert4so", "rank-tx-net"]\ncorpora = ["SIND", "NSF"]\n'
+    )
+    runs = {cell.name: cell.run for cell in all_cells(read_experiment(tmp_path / "x.toml"))}
+    assert {name: (run.train_documents, run.valid_documents) for name, run in runs.items()} == {
+        "bert4so-sind-seed-1": (60, 6),
+        "rank-tx-net-sind-seed-1": (60, 9),
+        "bert4so-nsf-seed-1": (40, 4),
+        "rank-tx-net-nsf-seed-1": (40, 9),
+    }
+
+
+def test_at_equal_data_all_systems_train_on_the_same_documents_without_a_limit():
+    experiment = read_experiment(EXPERIMENTS / "equal-data.toml")
+    for cell in all_cells(experiment):
+        assert cell.run.train_documents == (6000 if cell.corpus == "ROCStory" else 4000)
+        assert (cell.run.valid_documents, cell.run.test_documents) == (400, 2000)
+        assert (cell.run.minutes, cell.run.train.epochs) == (0, 5)
+        assert (cell.run.train.precision, cell.run.model.pooling) == ("bf16", "mean")
+        rates = cell.run.train.learning_rate
+        assert (rates.sentence_encoder, rates.document_encoder, rates.decoder) == (2e-4, 2e-4, 1e-3)
+    seeds = {(c.system, c.corpus, c.run.seed) for c in grid_cells(experiment, "seeds")}
+    assert len(seeds) == 3 * 3 * 3
+    joined = {cell.corpus: cell.run.join for cell in grid_cells(experiment, "table-2")}
+    assert joined["NeurIPS"] == ["acl_arc_abstracts", "nsf_awards"]
+
+
+def test_the_papers_size_has_the_papers_numbers():
+    cells = all_cells(read_experiment(EXPERIMENTS / "paper-size.toml"))
+    for run in (cell.run for cell in cells):
+        assert (run.model.pooling, run.model.encoder_dropout) == ("cls", 0.1)
+        rates = run.train.learning_rate
+        assert (rates.sentence_encoder, rates.document_encoder, rates.decoder) == (5e-5, 5e-5, 5e-3)
+        assert (run.train.batch, run.train.warmup, run.train_documents) == (32, 0.2, 0)
+    assert [(cell.corpus, cell.run.model.loss, cell.run.train.epochs) for cell in cells] == [
+        ("NeurIPS", "margin-list-mle", 5),
+        ("NeurIPS", "list-mle", 5),
+        ("ROCStory", "margin-list-mle", 2),
+    ]
 
 
 def test_an_unknown_name_is_told(tmp_path):

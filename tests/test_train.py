@@ -14,7 +14,7 @@ from bert4so.data.shuffle import shuffle
 from bert4so.document import Document
 from bert4so.errors import UserError
 from bert4so.evaluate import measure, solve
-from bert4so.train import Trainer, train
+from bert4so.train import Trainer, splits_of, train
 from conftest import tiny_run
 
 COMMAND = "bert4so train tiny.toml"
@@ -243,3 +243,35 @@ def test_heads_must_divide_the_width(encoder, splits, tmp_path):
 
 def events(folder):
     return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+
+
+def test_a_run_may_train_on_a_sample_of_each_corpus(encoder, tmp_path):
+    own, joined = write_corpus(tmp_path / "own", 30), write_corpus(tmp_path / "joined", 6)
+    run = tiny_run("bert4so", encoder, tmp_path, corpus=own, train_documents=10)
+    ids = [document.id for document in splits_of(run).train]
+    assert len(ids) == 10
+    # By id alone: another seed or system trains on the same documents.
+    for other in (tiny_run("lstm-ptrnet", encoder, tmp_path, corpus=own, train_documents=10),
+                  run.model_copy(update={"seed": 5})):  # fmt: skip
+        assert [document.id for document in splits_of(other).train] == ids
+    # Of each corpus: its own part stays the same, and one with fewer gives what it has.
+    both = splits_of(run.model_copy(update={"join": [str(joined)]})).train
+    assert [document.id for document in both[:10]] == ids
+    assert [document.id for document in both[10:]] == [f"{joined}/joined-{i}" for i in range(6)]
+    # A joined corpus gives the documents that it trains on as a run's own.
+    only = splits_of(run.model_copy(update={"corpus": str(joined), "join": [str(own)]})).train
+    assert [d.id for d in only if d.id.startswith(str(own))] == [f"{own}/{name}" for name in ids]
+    assert len(splits_of(run.model_copy(update={"train_documents": 0})).train) == 30
+
+
+def write_corpus(folder, documents):
+    """A corpus of documents that have nothing in common with one another."""
+    folder.mkdir()
+    for split, number in (("train", documents), ("valid", 2), ("test", 2)):
+        name = f"{folder.name} {split}"
+        lines = [
+            {"id": f"{folder.name}-{i}", "sentences": [f"{name} {i} begins", f"{name} {i} ends"]}
+            for i in range(number)
+        ]
+        (folder / f"{split}.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    return folder

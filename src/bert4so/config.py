@@ -86,6 +86,8 @@ class Run(Settings):
              thread, on a GPU time by the clock; without validation); the learning rate falls in
              that time as it would over `train.epochs`. 0: for the epochs.
     validations: validate so often, after equal shares of the run; 0: after every epoch.
+    train_documents: documents to train on, of each corpus of the run at most this many, the
+             joined ones included; the same documents for every system and seed. 0: all.
     valid_documents, test_documents: at most so many are chosen by and tested on, the same for
              every run; 0: all.
     """
@@ -99,6 +101,7 @@ class Run(Settings):
     seed: int = 1
     minutes: float = Field(0.0, ge=0)
     validations: int = Field(0, ge=0)
+    train_documents: int = Field(0, ge=0)
     valid_documents: int = Field(0, ge=0)
     test_documents: int = Field(0, ge=0)
     model: SerializeAsAny[Settings]

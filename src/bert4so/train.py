@@ -64,9 +64,15 @@ def train(
 
 def splits_of(run: Run, on_bad: OnBad = stop) -> Splits:
     """The documents of a run: its corpus, what is learned beside it, and its samples."""
-    splits = read_splits(find_corpus(run.corpus), on_bad)
+
+    def read(name: str, needed: Sequence[str]) -> Splits:
+        splits = read_splits(find_corpus(name), on_bad, needed)
+        # By the ids of the corpus itself: the same documents whether it is the run's own or joined.
+        return replace(splits, train=sampled(splits.train, run.train_documents))
+
+    splits = read(run.corpus, ["train", "valid"])
     if run.join or run.hold_out:
-        joined = {n: read_splits(find_corpus(n), on_bad, needed=["train"]) for n in run.join}
+        joined = {name: read(name, ["train"]) for name in run.join}
         held = [read_splits(find_corpus(n), on_bad, needed=["test"]) for n in run.hold_out]
         splits = join(splits, joined, held)
         say(

@@ -19,10 +19,12 @@ class Place(Settings):
 
     folder:   its path, or its name where corpora are looked for.
     stand_in: in which way it is not the paper's; empty where it is.
+    set:      what is changed in all runs on it.
     """
 
     folder: str
     stand_in: str = ""
+    set: dict[str, Any] = Field(default_factory=dict)
 
 
 class Grid(Settings):
@@ -94,12 +96,12 @@ def read_experiment(path: Path) -> Experiment:
 
 
 def all_cells(experiment: Experiment) -> list[Cell]:
-    """The cells of all grids, each once, in the order in which they are to be run.
+    """The cells of all grids, each once, in the order in which they run: that of the file.
 
-    By seed first, so that every cell has been run once before any is run again.
+    Within a grid by seed first, so that every cell has run once before any runs again.
     """
-    found = {cell.name: cell for name in experiment.grids for cell in grid_cells(experiment, name)}
-    return sorted(found.values(), key=lambda cell: cell.run.seed)
+    cells = [cell for name in experiment.grids for cell in grid_cells(experiment, name)]
+    return list({cell.name: cell for cell in cells}.values())
 
 
 def grid_cells(experiment: Experiment, name: str) -> list[Cell]:
@@ -123,7 +125,13 @@ def _cell(
         "scale": experiment.scale,
         "seed": seed,
     }
-    plain = reduce(merge, [experiment.set, experiment.systems[system], grid.set], usual)
+    layers = [
+        experiment.set,
+        experiment.corpora[corpus].set,
+        experiment.systems[system],
+        grid.set,
+    ]
+    plain = reduce(merge, layers, usual)
     changes = (branch(key, value) for key, value in varied.items())
     changed = reduce(merge, changes, plain)
     joined = [experiment.corpora[other].folder for other in grid.join if other != corpus]
