@@ -16,3 +16,17 @@ class Stopped(UserError):  # noqa: N818 (the user has made no error)
 def os_message(error: OSError) -> str:
     """What the system says is wrong, and with what."""
     return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+
+
+MAX_QUOTED_CHARACTERS = 200
+
+
+def quote(value: object) -> str:
+    """Show a value of the user's in an error message, shortened where it is long."""
+    # A long string is cut before repr, which would write all of it.
+    head = value[: MAX_QUOTED_CHARACTERS + 1] if isinstance(value, str) else value
+    try:
+        text = repr(head)
+    except (ValueError, RecursionError):  # an integer of too many digits, a structure too deep
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= MAX_QUOTED_CHARACTERS else text[: MAX_QUOTED_CHARACTERS - 1] + "…"
