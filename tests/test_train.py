@@ -202,13 +202,34 @@ def test_validation_takes_nothing_of_the_time(encoder, splits, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
-    "split, message", [("train", "no document to learn from"), ("valid", "nothing to choose by")]
+    "split, name", [("train", "training"), ("valid", "validation"), ("test", "test")]
 )
-def test_what_nothing_can_be_learned_from_is_refused(encoder, splits, tmp_path, split, message):
-    alone = [d for d in splits.train if len(d.sentences) == 1] if split == "valid" else []
+def test_a_split_without_two_sentences_in_a_document_is_refused(
+    encoder, splits, tmp_path, split, name
+):
+    alone = [document for document in splits.train if len(document.sentences) == 1]
     run = tiny_run("bert4so", encoder, tmp_path)
-    with pytest.raises(UserError, match=message):
+    with pytest.raises(UserError, match=f"every {name} document has only one sentence"):
         Trainer(run, replace(splits, **{split: alone}), tmp_path / "run")
+    # One that has an order is enough.
+    two = [*alone, next(document for document in splits.train if len(document.sentences) == 2)]
+    Trainer(run, replace(splits, **{split: two}), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "split, name", [("train", "training"), ("valid", "validation"), ("test", "test")]
+)
+def test_a_split_of_which_every_document_was_skipped_is_refused(
+    encoder, splits, tmp_path, split, name
+):
+    run = tiny_run("bert4so", encoder, tmp_path)
+    with pytest.raises(UserError, match=f"no {name} document can be used"):
+        Trainer(run, replace(splits, **{split: [LONG]}), tmp_path / "run", Skipping())
+
+
+def test_a_corpus_may_have_no_test_split(encoder, splits, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path)
+    assert Trainer(run, replace(splits, test=[]), tmp_path / "run").splits.test == []
 
 
 LONG = Document("much-too-long", tuple(f"{'bread ' * 40}{i}" for i in range(20)))

@@ -135,7 +135,7 @@ class Trainer:
             self.model = first_model(run, splits.train)
             self.model.input.prepare([*splits.valid, *splits.test])
         self.splits = _fitting(self.model, splits, on_bad)
-        _check_enough(self.splits)
+        _check_enough(self.splits, has_test=bool(splits.test))
         self.sizes = [self.model.input.size(shuffle(d, run.seed)) for d in self.splits.train]
         self.steps_an_epoch = -(-len(self.splits.train) // run.train.batch)
         # How many they will be is not known of a run by the clock.
@@ -271,9 +271,9 @@ class Trainer:
 
 
 def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits:
-    """The documents that the model can order; of the others, the one that does not fit is named.
+    """The documents that the model can order; `on_bad` gets an error for each of the others.
 
-    Looked for before anything is learned: it would be late to find one in the last test.
+    This happens before training, not in the final test.
     """
 
     def fitting(documents: Sequence[Document]) -> list[Document]:
@@ -289,12 +289,17 @@ def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits
     )
 
 
-def _check_enough(splits: Splits) -> None:
-    """Refuse what nothing can be learned from or chosen by, before anything is done."""
-    if not splits.train:
-        raise UserError("there is no document to learn from")
-    if not any(len(document.sentences) > 1 for document in splits.valid):
-        raise UserError("no validation document has two sentences: there is nothing to choose by")
+def _check_enough(splits: Splits, has_test: bool) -> None:
+    """Refuse splits that cannot be trained or measured on; a corpus may have no test split."""
+    parts = {"training": splits.train, "validation": splits.valid, "test": splits.test}
+    for name, documents in parts.items():
+        if not documents and (name != "test" or has_test):
+            raise UserError(f"no {name} document can be used: training needs at least one")
+        if documents and all(len(document.sentences) == 1 for document in documents):
+            raise UserError(
+                f"every {name} document has only one sentence: "
+                "at least one must have two, to have an order"
+            )
 
 
 def check_same(begun: Values, asked: Run, folder: Path) -> None:
