@@ -67,7 +67,7 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
     config = Path("tiny.toml").read_text()
     Path("tiny.toml").write_text(config.replace("epochs = 2", "epochs = 3"))
     code, _, err = bert4so("experiment", "run", "tiny.toml")
-    assert (code, "was begun with train.epochs = 2" in err) == (2, True)
+    assert (code, "was started with train.epochs = 2" in err) == (2, True)
     Path("tiny.toml").write_text(config)
     assert bert4so("experiment", "run", "tiny.toml")[0] == 0
     code, out, _ = bert4so("experiment", "table", "tiny")
@@ -168,7 +168,7 @@ def test_a_finished_run_is_not_taken_for_one_by_another_configuration(bert4so, t
     Path("tiny.toml").write_text(Path("tiny.toml").read_text().replace("epochs = 2", "epochs = 3"))
     code, _, err = bert4so("experiment", "run", "tiny.toml", "--shard", "4/4")
     assert code == 2
-    assert "begun with train.epochs = 2: it cannot go on with 3" in err
+    assert "started with train.epochs = 2: cannot resume with train.epochs = 3" in err
     assert not Path("results/tiny/bert4so-nsf-seed-1.json").exists()
 
 

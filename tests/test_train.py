@@ -252,7 +252,9 @@ def test_a_run_goes_on_only_with_its_own_configuration(run, splits, tmp_path):
     trainer.begin(None)
     trainer.snapshot()
     other = run.model_copy(update={"train": run.train.model_copy(update={"batch": 8})})
-    with pytest.raises(UserError, match=r"begun with train\.batch = 4: it cannot go on with 8"):
+    with pytest.raises(
+        UserError, match=r"started with train\.batch = 4: cannot resume with train\.batch = 8"
+    ):
         train(other, splits, tmp_path / "run", COMMAND, resume=True)
 
 
