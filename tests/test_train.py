@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 import time
 from dataclasses import replace
@@ -245,6 +246,20 @@ def test_a_document_that_cannot_fit_is_named_before_training(run, splits, tmp_pa
     skipped = Skipping()
     trainer = Trainer(run, longer, tmp_path / "run", skipped)
     assert (trainer.splits, skipped.count) == (splits, 1)
+
+
+def test_names_that_are_not_utf_8_do_not_lose_a_run(encoder, splits, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path, train={"epochs": 1})
+    name = os.fsdecode(b"caf\xe9")
+    train(run, splits, tmp_path / "run", f"bert4so train {name}.toml")
+    assert r"caf\udce9.toml" in (tmp_path / "run" / "README.md").read_text()
+    # Before training, where it can only fail: in the names of folders.
+    with pytest.raises(UserError, match=r"not UTF-8: 'corpus = \"caf.udce9\"': rename"):
+        train(run.model_copy(update={"corpus": name}), splits, tmp_path / "other", COMMAND)
+    with pytest.raises(UserError, match=r"not UTF-8: '.*/caf.udce9': rename"):
+        train(run, splits, tmp_path / name, COMMAND)
+    assert not (tmp_path / "other").exists()
+    assert not (tmp_path / name).exists()
 
 
 def test_a_run_goes_on_only_with_its_own_configuration(run, splits, tmp_path):

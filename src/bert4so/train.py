@@ -22,7 +22,7 @@ from bert4so.data.corpus import Splits, find_corpus, hashes, read_splits, sample
 from bert4so.data.join import join
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
-from bert4so.errors import Stopped, UserError
+from bert4so.errors import Stopped, UserError, quote
 from bert4so.evaluate import fits, measure
 from bert4so.history import History, Step, Validation
 from bert4so.interrupt import Interrupt
@@ -152,6 +152,8 @@ class Trainer:
     def begin(self, snapshot: Snapshot | None) -> None:
         """Prepare the folder, and return to the state of the snapshot."""
         with refuse_together():
+            _utf_8(str(self.folder))  # TensorBoard needs it
+            configuration = _utf_8(dump_toml(self.run))
             if snapshot is not None:
                 self._restore(snapshot)
         if self.first:
@@ -159,7 +161,7 @@ class Trainer:
             if snapshot is None:
                 # It is written once, and that of a run which came to no snapshot may be another's.
                 shutil.rmtree(self.folder / "input", ignore_errors=True)
-            write_whole(self.folder / "run.toml", dump_toml(self.run).encode())
+            write_whole(self.folder / "run.toml", configuration)
         self.accelerator.wait_for_everyone()
         with refuse_together():
             if not (self.folder / "run.toml").exists():
@@ -317,6 +319,17 @@ def _check_enough(splits: Splits, has_test: bool) -> None:
                 f"every {name} document has only one sentence: "
                 "at least one must have two, to have an order"
             )
+
+
+def _utf_8(text: str) -> bytes:
+    """The text as bytes; refuse a path in it whose bytes are not UTF-8."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        line = text.splitlines()[text.count("\n", 0, error.start)]
+        raise UserError(
+            f"not UTF-8: {quote(line)}: rename this file or folder, or choose another"
+        ) from None
 
 
 def check_same(begun: Values, asked: Run, folder: Path) -> None:
