@@ -147,6 +147,16 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
     assert names(tmp_path) == ["00000001.safetensors", "00000003.safetensors"]
 
 
+def test_a_file_with_another_name_is_no_snapshot(tmp_path):
+    for step in (1, 3, 5):
+        write_snapshot(tmp_path, snapshot_at(step))
+        (tmp_path / "snapshots" / "copy.safetensors").touch()
+    assert newest_snapshot(tmp_path).history.steps[-1].step == 5
+    assert names(tmp_path) == [
+        "00000003.safetensors", "00000005.safetensors", "copy.safetensors"
+    ]  # fmt: skip
+
+
 def test_a_snapshot_without_a_checksum_reads_back(tmp_path):
     write_format_2(tmp_path, snapshot_at(3))
     assert_equal(newest_snapshot(tmp_path), snapshot_at(3, documents={}))

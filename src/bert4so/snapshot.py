@@ -87,7 +87,7 @@ def write_snapshot(folder: Path, snapshot: Snapshot) -> None:
 
 def newest_snapshot(folder: Path) -> Snapshot | None:
     """The newest undamaged snapshot of a run's folder; None if the run has no snapshots."""
-    paths = sorted((folder / "snapshots").glob("*.safetensors"), reverse=True)
+    paths = _by_step(folder / "snapshots")[::-1]
     for path in paths:
         try:
             snapshot = _read(path)
@@ -143,11 +143,16 @@ def _prune(snapshots: Path, newest: Path) -> None:
 
     Those of later steps are the damaged ones before which the run was resumed.
     """
-    paths = sorted(snapshots.glob("*.safetensors"))
-    later = [path for path in paths if path.name > newest.name]
-    earlier = [path for path in paths if path.name <= newest.name]
-    for path in [*later, *earlier[:-MAX_SNAPSHOTS]]:
+    paths = _by_step(snapshots)
+    count = paths.index(newest) + 1
+    for path in [*paths[count:], *paths[:count][:-MAX_SNAPSHOTS]]:
         path.unlink()
+
+
+def _by_step(snapshots: Path) -> list[Path]:
+    """The snapshots, earliest first; a file with another name is none, and is left alone."""
+    numbered = [p for p in snapshots.glob("*.safetensors") if p.stem.isdecimal()]
+    return sorted(numbered, key=lambda path: int(path.stem))
 
 
 def _read(path: Path) -> Snapshot:
