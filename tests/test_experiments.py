@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bert4so.config import dump_toml
 from bert4so.data.jsonl import write_records
 from bert4so.experiments import cells
+from bert4so.experiments.plan import all_cells, read_experiment
 from bert4so.run import read_run
 from conftest import TINY_MODEL
 from forked import Forked
@@ -67,7 +69,7 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
     config = Path("tiny.toml").read_text()
     Path("tiny.toml").write_text(config.replace("epochs = 2", "epochs = 3"))
     code, _, err = bert4so("experiment", "run", "tiny.toml")
-    assert (code, "was begun with train.epochs = 2" in err) == (2, True)
+    assert (code, "was started with train.epochs = 2" in err) == (2, True)
     Path("tiny.toml").write_text(config)
     assert bert4so("experiment", "run", "tiny.toml")[0] == 0
     code, out, _ = bert4so("experiment", "table", "tiny")
@@ -87,6 +89,41 @@ def test_parts_that_run_at_once_do_not_disturb_each_other(tiny):
         out, err = part.communicate()
         assert (part.returncode, out) == (0, "results/tiny: all 2 cells are there\n"), err
     assert len(list(Path("results/tiny").glob("*-seed-1.json"))) == 4
+
+
+def test_a_cell_that_another_process_runs_is_refused(bert4so, tiny):
+    first = Forked(["experiment", "run", "tiny.toml", "--shard", "1/4"], tiny)
+    lock = Path("runs/tiny/rank-tx-net-neurips-seed-1/train.lock")
+    first.wait_for(lock.exists)
+    first.send_signal(signal.SIGSTOP)
+    try:
+        code, _, err = bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")
+    finally:
+        first.kill()
+        first.communicate()
+    assert code == 2
+    refusal = f"{lock.parent}: another process is training in this folder"
+    assert f"rank-tx-net-neurips-seed-1 failed: {refusal}" in err
+    assert "1 of 1 cells failed" in err
+
+
+def test_a_cell_that_another_process_has_finished_is_left_alone(tiny):
+    cell = all_cells(read_experiment(Path("tiny.toml")))[0]
+    file = cells.file_of(tiny, cell)
+    file.write_text(json.dumps({"configuration": dump_toml(cell.run)}))
+    before = file.read_bytes()
+    cells.run_cell(cell, tiny, tiny / "work")
+    assert file.read_bytes() == before
+    assert not list(Path("work").iterdir())
+
+
+def test_a_folder_that_is_no_run_is_not_trained_in(bert4so, tiny):
+    folder = Path("runs/tiny/rank-tx-net-neurips-seed-1")
+    (folder / "input").mkdir(parents=True)
+    (folder / "input" / "letter.txt").write_text("mine")
+    code, _, err = bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")
+    assert (code, "neither empty nor a run" in err) == (2, True)
+    assert (folder / "input" / "letter.txt").read_text() == "mine"
 
 
 def test_a_cell_of_before_a_setting_was_known_is_not_run_again(bert4so, tiny):
@@ -168,7 +205,7 @@ def test_a_finished_run_is_not_taken_for_one_by_another_configuration(bert4so, t
     Path("tiny.toml").write_text(Path("tiny.toml").read_text().replace("epochs = 2", "epochs = 3"))
     code, _, err = bert4so("experiment", "run", "tiny.toml", "--shard", "4/4")
     assert code == 2
-    assert "begun with train.epochs = 2: it cannot go on with 3" in err
+    assert "started with train.epochs = 2: cannot resume with train.epochs = 3" in err
     assert not Path("results/tiny/bert4so-nsf-seed-1.json").exists()
 
 

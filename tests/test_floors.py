@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "bert4so"
 FLOORS = [  # from the ground up; rooms on one floor do not import each other
     ["errors", "progress", "machine", "atomic", "aligned"],
-    ["document", "locate", "nouns", "data.files", "data.draw", "data.bad", "data.card"],
+    ["document", "locate", "nouns", "data.files", "data.draw", "data.bad", "data.card", "lock"],
     [
         "backend",
         "data.lines",
@@ -69,7 +69,7 @@ FLOORS = [  # from the ground up; rooms on one floor do not import each other
     ["sentence_encoders", "document_encoders", "decoders"],
     ["models"],
     ["run", "learner", "processes", "interrupt", "snapshot"],
-    ["checkpoint"],
+    ["checkpoint", "run_folder"],
     ["report", "export"],
     ["start"],
     ["train"],

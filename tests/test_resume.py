@@ -2,11 +2,15 @@
 
 import ctypes
 import json
+import os
 import random
 import resource
+import shutil
 import signal
+import socket
+import subprocess
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +19,7 @@ import pytest
 
 from bert4so.data.jsonl import write_records
 from bert4so.document import Document
+from bert4so.snapshot import newest_snapshot
 from conftest import assignments, tiny_values
 from forked import Forked
 
@@ -165,9 +170,107 @@ def test_a_disk_that_is_full_ends_in_one_line(place, command, undisturbed):
     assert "Traceback" not in err
     last = err.splitlines()[-1]
     assert last.startswith("bert4so: full/")
-    assert last.endswith("; mend that and go on with --resume")
+    assert last.endswith(": fix this, then run the same command with --resume")
     finish(command, "full", place)
     assert what_is_left(place / "full") == undisturbed
+
+
+def snapshot_files(folder):
+    return {path.name: path.read_bytes() for path in (folder / "snapshots").iterdir()}
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs limits of another process")
+def test_a_disk_that_fills_up_leaves_the_snapshots_before(place, command, undisturbed):
+    process = start(command, "filling", place)
+    process.wait_for(partial(snapshots_reach, place / "filling", 5))
+    resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE, (300_000, 300_000))
+    out, err = process.communicate()
+    assert (process.returncode, out) == (2, ""), err
+    assert err.splitlines()[-1].endswith("run the same command with --resume")
+    left = snapshot_files(place / "filling")
+    assert [name.endswith(".safetensors") for name in left] == [True, True]  # no torn one
+    assert newest_snapshot(place / "filling").history.steps[-1].step == max(
+        int(name.split(".")[0]) for name in left
+    )
+    finish(command, "filling", place)
+    assert what_is_left(place / "filling") == undisturbed
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 16 MB, where this may be mounted."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", disk]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("file systems cannot be mounted here")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def test_a_run_on_a_full_file_system_resumes_once_there_is_space(
+    place, command, undisturbed, small_disk
+):
+    process = start(command, small_disk / "run", place)
+    process.wait_for(partial(snapshots_reach, small_disk / "run", 3))
+    filler = os.open(small_disk / "filler", os.O_WRONLY | os.O_CREAT)
+    with suppress(OSError):
+        while True:
+            os.write(filler, bytes(4096))
+    os.close(filler)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (2, "")
+    assert "Traceback" not in err
+    assert err.splitlines()[-1].endswith(
+        ": No space left on device: fix this, then run the same command with --resume"
+    )
+    (small_disk / "filler").unlink()
+    finish(command, small_disk / "run", place)
+    assert what_is_left(small_disk / "run") == undisturbed
+
+
+def in_job(rank, port):
+    """Be one of two processes, as torchrun starts them."""
+    job = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2}
+    address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": 1}
+    os.environ.update({name: str(value) for name, value in {**job, **address}.items()})
+
+
+def both(command, out, cwd):
+    """The exit codes of the two processes of a job, and what they said."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    job = [start(command, out, cwd, before=partial(in_job, rank, port)) for rank in range(2)]
+    said = [process.communicate()[1] for process in job]
+    return [process.returncode for process in job], said
+
+
+def test_a_second_job_in_the_same_folder_is_refused(place, command, undisturbed):
+    first = start(command, "held", place)
+    first.wait_for(partial(snapshots_reach, place / "held", 2))
+    first.send_signal(signal.SIGSTOP)  # it holds the folder as long as the others need
+    try:
+        second = start(command, "held", place)
+        _, err = second.communicate()
+        assert (second.returncode, err) == (
+            2,
+            "bert4so: held: another process is training in this folder: "
+            "wait for it to end, or choose another folder\n",
+        )
+        codes, said = both(command, "held", place)
+        assert codes == [2, 2]  # the main process alone asks for the lock
+        assert all("another process is training in this folder" in err for err in said)
+        assert not any("Traceback" in err for err in said)
+    finally:
+        first.kill()
+        first.communicate()
+    codes, said = both(command, "held", place)
+    assert codes == [2, 2]
+    assert all("cannot resume with 2" in err for err in said)
+    finish(command, "held", place)
+    assert what_is_left(place / "held") == undisturbed
+    assert not (place / "held" / "train.lock").exists()
 
 
 def obey_permissions():
@@ -192,7 +295,7 @@ def test_a_folder_that_turns_read_only_ends_in_one_line(place, command, undistur
     assert "Traceback" not in err
     last = err.splitlines()[-1]
     assert last.startswith("bert4so: read-only/snapshots/")
-    assert last.endswith(": Permission denied; mend that and go on with --resume")
+    assert last.endswith(": Permission denied: fix this, then run the same command with --resume")
     finish(command, "read-only", place)
     assert what_is_left(place / "read-only") == undisturbed
 

@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 import time
 from dataclasses import replace
@@ -202,13 +203,34 @@ def test_validation_takes_nothing_of_the_time(encoder, splits, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
-    "split, message", [("train", "no document to learn from"), ("valid", "nothing to choose by")]
+    "split, name", [("train", "training"), ("valid", "validation"), ("test", "test")]
 )
-def test_what_nothing_can_be_learned_from_is_refused(encoder, splits, tmp_path, split, message):
-    alone = [d for d in splits.train if len(d.sentences) == 1] if split == "valid" else []
+def test_a_split_without_two_sentences_in_a_document_is_refused(
+    encoder, splits, tmp_path, split, name
+):
+    alone = [document for document in splits.train if len(document.sentences) == 1]
     run = tiny_run("bert4so", encoder, tmp_path)
-    with pytest.raises(UserError, match=message):
+    with pytest.raises(UserError, match=f"every {name} document has only one sentence"):
         Trainer(run, replace(splits, **{split: alone}), tmp_path / "run")
+    # One that has an order is enough.
+    two = [*alone, next(document for document in splits.train if len(document.sentences) == 2)]
+    Trainer(run, replace(splits, **{split: two}), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "split, name", [("train", "training"), ("valid", "validation"), ("test", "test")]
+)
+def test_a_split_of_which_every_document_was_skipped_is_refused(
+    encoder, splits, tmp_path, split, name
+):
+    run = tiny_run("bert4so", encoder, tmp_path)
+    with pytest.raises(UserError, match=f"no {name} document can be used"):
+        Trainer(run, replace(splits, **{split: [LONG]}), tmp_path / "run", Skipping())
+
+
+def test_a_corpus_may_have_no_test_split(encoder, splits, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path)
+    assert Trainer(run, replace(splits, test=[]), tmp_path / "run").splits.test == []
 
 
 LONG = Document("much-too-long", tuple(f"{'bread ' * 40}{i}" for i in range(20)))
@@ -226,12 +248,28 @@ def test_a_document_that_cannot_fit_is_named_before_training(run, splits, tmp_pa
     assert (trainer.splits, skipped.count) == (splits, 1)
 
 
+def test_names_that_are_not_utf_8_do_not_lose_a_run(encoder, splits, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path, train={"epochs": 1})
+    name = os.fsdecode(b"caf\xe9")
+    train(run, splits, tmp_path / "run", f"bert4so train {name}.toml")
+    assert r"caf\udce9.toml" in (tmp_path / "run" / "README.md").read_text()
+    # Before training, where it can only fail: in the names of folders.
+    with pytest.raises(UserError, match=r"not UTF-8: 'corpus = \"caf.udce9\"': rename"):
+        train(run.model_copy(update={"corpus": name}), splits, tmp_path / "other", COMMAND)
+    with pytest.raises(UserError, match=r"not UTF-8: '.*/caf.udce9': rename"):
+        train(run, splits, tmp_path / name, COMMAND)
+    assert not (tmp_path / "other").exists()
+    assert not (tmp_path / name).exists()
+
+
 def test_a_run_goes_on_only_with_its_own_configuration(run, splits, tmp_path):
     trainer = Trainer(run, splits, tmp_path / "run")
     trainer.begin(None)
     trainer.snapshot()
     other = run.model_copy(update={"train": run.train.model_copy(update={"batch": 8})})
-    with pytest.raises(UserError, match=r"begun with train\.batch = 4: it cannot go on with 8"):
+    with pytest.raises(
+        UserError, match=r"started with train\.batch = 4: cannot resume with train\.batch = 8"
+    ):
         train(other, splits, tmp_path / "run", COMMAND, resume=True)
 
 

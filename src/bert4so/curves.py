@@ -1,6 +1,9 @@
 """The history of a run as lines, as TensorBoard's files, and as a picture."""
 
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,23 +19,27 @@ class Recorder:
     """Writes history.jsonl as it happens, and TensorBoard's files where that is installed."""
 
     def __init__(self, folder: Path | None, history: History) -> None:
-        """Begin with what happened before, and forget what happened after that and was lost.
+        """Begin with the history so far; steps that were lost by a stop are dropped.
 
-        Where there is no folder, nothing is written: in all processes of many but the first.
+        folder: None, in all processes but the main one, writes nothing.
         """
+        self.folder = folder or Path()
         self.lines = None if folder is None else (folder / "history.jsonl").open("w")
         self.board = None if folder is None else _board(folder, len(history.steps) + 1)
+        self.usual_hook = threading.excepthook
         events: list[Step | Validation] = [*history.steps, *history.validations]
         for event in sorted(events, key=lambda event: event.step):
             self._write(event)
 
     def __enter__(self) -> Self:
+        threading.excepthook = self._in_thread
         return self
 
     def __exit__(self, *error: object) -> None:
-        for file in (self.lines, self.board):
-            if file is not None:
-                file.close()
+        with ExitStack() as steps:  # all of them, whatever fails; the last comes first
+            steps.callback(setattr, threading, "excepthook", self.usual_hook)
+            steps.callback(self._close_board)
+            steps.callback(self._close_lines)
 
     def step(self, step: Step) -> None:
         """Write a step."""
@@ -47,13 +54,39 @@ class Recorder:
 
     def _write(self, event: Step | Validation) -> None:
         if self.lines is not None:
-            self.lines.write(json.dumps(asdict(event)) + "\n")
-            self.lines.flush()
+            with _naming(self.folder / "history.jsonl"):
+                self.lines.write(json.dumps(asdict(event)) + "\n")
+                self.lines.flush()
 
     def _plot(self, step: int, values: dict[str, float]) -> None:
         if self.board is not None:
-            for name, value in values.items():
-                self.board.add_scalar(name, value, step)
+            with _naming(self.folder / "tensorboard"):
+                for name, value in values.items():
+                    self.board.add_scalar(name, value, step)
+
+    def _close_lines(self) -> None:
+        if self.lines is not None:
+            with _naming(self.folder / "history.jsonl"):
+                self.lines.close()
+
+    def _close_board(self) -> None:
+        if self.board is not None:
+            with _naming(self.folder / "tensorboard"):
+                self.board.close()
+
+    def _in_thread(self, args: threading.ExceptHookArgs) -> None:
+        """Print no traceback of a full disk in TensorBoard's thread: its next call raises it."""
+        if not issubclass(args.exc_type, OSError):
+            self.usual_hook(args)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the path in an error of the operating system: a failed write does not."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
 
 
 def _board(folder: Path, step: int) -> Any:

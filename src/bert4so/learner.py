@@ -109,12 +109,21 @@ class Learner:
         }
 
     def restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        """Be what `state` told of."""
+        """Return to what `state` gave."""
         if facts["processes"] != self.accelerator.num_processes:
             raise UserError(
-                f"the run was begun with {facts['processes']} processes: "
-                f"it cannot be resumed with {self.accelerator.num_processes}"
+                f"the run was started with {facts['processes']} processes: "
+                f"cannot resume with {self.accelerator.num_processes}"
             )
+        try:
+            self._load(tensors, facts)
+        except (LookupError, TypeError, ValueError, RuntimeError) as error:
+            first_line = str(error).partition("\n")[0]
+            raise UserError(
+                f"the snapshot does not fit this version of the model: {first_line}"
+            ) from None
+
+    def _load(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         model = self.accelerator.unwrap_model(self.model)
         model.load_state_dict(_under("model", tensors))
         memory = self.optimizer.state_dict()

@@ -1,6 +1,7 @@
 """The processes that share one job, where many were started: torchrun, accelerate launch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 
@@ -13,6 +14,7 @@ from accelerate.utils import gather_object
 
 from bert4so.backend import Backend
 from bert4so.document import Document
+from bert4so.errors import UserError
 from bert4so.evaluate import Solved, solve
 from bert4so.model import OrderingModel
 
@@ -34,6 +36,22 @@ def part() -> None:
     """
     processes().wait_for_everyone()
     processes().destroy_process_group()
+
+
+@contextmanager
+def refuse_together() -> Iterator[None]:
+    """Raise in every process what one of them raises in the block.
+
+    Otherwise the others would wait for a process that has ended. All processes must enter.
+    """
+    own: UserError | OSError | None = None
+    try:
+        yield
+    except (UserError, OSError) as error:
+        own = error
+    refusals = [error for error in gather_object([own]) if error is not None]
+    if refusals:
+        raise own or refusals[0]
 
 
 def take_device(backend: Backend) -> None:

@@ -68,7 +68,9 @@ def _write(
     if solved:
         write_records(folder / "predictions.jsonl", predictions(solved))
         write_records(folder / "truth.jsonl", truths(solved))
-    write_whole(folder / "README.md", _card(run, folder, facts, measured).encode())
+    # A path or an argument may hold bytes that are not UTF-8.
+    card = _card(run, folder, facts, measured).encode(errors="backslashreplace")
+    write_whole(folder / "README.md", card)
     # Last: where it is, the run is finished.
     write_whole(folder / "metrics.json", (json.dumps(facts, indent=1) + "\n").encode())
 

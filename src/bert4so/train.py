@@ -18,18 +18,18 @@ from bert4so.config import Run, Values, difference, dump_toml
 from bert4so.curves import Recorder
 from bert4so.data.bad import OnBad, stop
 from bert4so.data.batches import epoch_batches
-from bert4so.data.corpus import Splits, find_corpus, read_splits, sampled
+from bert4so.data.corpus import Splits, find_corpus, hashes, read_splits, sampled
 from bert4so.data.join import join
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
-from bert4so.errors import Stopped, UserError
+from bert4so.errors import Stopped, UserError, quote
 from bert4so.evaluate import fits, measure
 from bert4so.history import History, Step, Validation
 from bert4so.interrupt import Interrupt
 from bert4so.learner import Learner
 from bert4so.metrics import Metrics
 from bert4so.model import OrderingModel
-from bert4so.processes import on_cpu, solve_together
+from bert4so.processes import on_cpu, refuse_together, solve_together
 from bert4so.progress import progress_bar, say
 from bert4so.report import write_report
 from bert4so.run import make_run
@@ -47,10 +47,13 @@ def train(
     snapshot_minutes: float = 5,
     on_bad: OnBad = stop,
 ) -> dict[str, Metrics]:
-    """Learn from the training documents; leave in the folder what validation finds best.
+    """Train a model and keep the one with the best validation in the folder.
 
-    Where the run is stopped, by whatever, `resume` goes on from its last snapshot, to the same
-    weights. `command` is what the report says that it was made by.
+    resume:  continue from the newest snapshot, if there is one, to the same weights as without a
+             stop.
+    command: for the report.
+
+    No other process may use the folder: see `hold_folder`.
     """
     trainer = Trainer(run, splits, folder, on_bad)
     trainer.begin(newest_snapshot(folder) if resume else None)
@@ -135,7 +138,8 @@ class Trainer:
             self.model = first_model(run, splits.train)
             self.model.input.prepare([*splits.valid, *splits.test])
         self.splits = _fitting(self.model, splits, on_bad)
-        _check_enough(self.splits)
+        _check_enough(self.splits, has_test=bool(splits.test))
+        self.documents = hashes(self.splits)
         self.sizes = [self.model.input.size(shuffle(d, run.seed)) for d in self.splits.train]
         self.steps_an_epoch = -(-len(self.splits.train) // run.train.batch)
         # How many they will be is not known of a run by the clock.
@@ -146,20 +150,34 @@ class Trainer:
         self.history = History()
 
     def begin(self, snapshot: Snapshot | None) -> None:
-        """Make the folder ready, and go to where the snapshot was taken."""
-        if snapshot is not None:
-            check_same(snapshot.run, self.run, self.folder)
-            self.learner.restore(snapshot.tensors, snapshot.learner)
-            self.history = snapshot.history
+        """Prepare the folder, and return to the state of the snapshot."""
+        with refuse_together():
+            _utf_8(str(self.folder))  # TensorBoard needs it
+            configuration = _utf_8(dump_toml(self.run))
+            if snapshot is not None:
+                self._restore(snapshot)
         if self.first:
             self.folder.mkdir(parents=True, exist_ok=True)
             if snapshot is None:
                 # It is written once, and that of a run which came to no snapshot may be another's.
                 shutil.rmtree(self.folder / "input", ignore_errors=True)
-            write_whole(self.folder / "run.toml", dump_toml(self.run).encode())
+            write_whole(self.folder / "run.toml", configuration)
         self.accelerator.wait_for_everyone()
-        if not (self.folder / "run.toml").exists():
-            raise UserError(f"{self.folder}: not seen by all machines: wanted a folder they share")
+        with refuse_together():
+            if not (self.folder / "run.toml").exists():
+                raise UserError(f"{self.folder} must be a folder that all machines share")
+
+    def _restore(self, snapshot: Snapshot) -> None:
+        check_same(snapshot.run, self.run, self.folder)
+        if snapshot.documents:
+            check_documents(snapshot.documents, self.documents, self.folder)
+        else:
+            say(
+                f"{self.folder}: the snapshot is of an earlier version and has no hashes of the "
+                "documents: cannot check whether the corpus has changed"
+            )
+        self.learner.restore(snapshot.tensors, snapshot.learner)
+        self.history = snapshot.history
 
     def epochs(self) -> Iterator[int]:
         """The epochs that are left, to the last that patience or the clock allows."""
@@ -239,11 +257,12 @@ class Trainer:
         return agreed
 
     def snapshot(self) -> None:
-        """Put on disk where the run stands."""
+        """Write the state of the run to disk."""
         tensors, facts = self.learner.state()
         if self.first:
+            values = self.run.model_dump()
             write_snapshot(
-                self.folder, Snapshot(self.run.model_dump(), self.history, facts, tensors)
+                self.folder, Snapshot(values, self.history, facts, tensors, self.documents)
             )
 
     def _rate(self) -> float:
@@ -271,9 +290,9 @@ class Trainer:
 
 
 def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits:
-    """The documents that the model can order; of the others, the one that does not fit is named.
+    """The documents that the model can order; `on_bad` gets an error for each of the others.
 
-    Looked for before anything is learned: it would be late to find one in the last test.
+    This happens before training, not in the final test.
     """
 
     def fitting(documents: Sequence[Document]) -> list[Document]:
@@ -289,20 +308,54 @@ def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits
     )
 
 
-def _check_enough(splits: Splits) -> None:
-    """Refuse what nothing can be learned from or chosen by, before anything is done."""
-    if not splits.train:
-        raise UserError("there is no document to learn from")
-    if not any(len(document.sentences) > 1 for document in splits.valid):
-        raise UserError("no validation document has two sentences: there is nothing to choose by")
+def _check_enough(splits: Splits, has_test: bool) -> None:
+    """Refuse splits that cannot be trained or measured on; a corpus may have no test split."""
+    parts = {"training": splits.train, "validation": splits.valid, "test": splits.test}
+    for name, documents in parts.items():
+        if not documents and (name != "test" or has_test):
+            raise UserError(f"no {name} document can be used: training needs at least one")
+        if documents and all(len(document.sentences) == 1 for document in documents):
+            raise UserError(
+                f"every {name} document has only one sentence: "
+                "at least one must have two, to have an order"
+            )
+
+
+def _utf_8(text: str) -> bytes:
+    """The text as bytes; refuse a path in it whose bytes are not UTF-8."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        line = text.splitlines()[text.count("\n", 0, error.start)]
+        raise UserError(
+            f"not UTF-8: {quote(line)}: rename this file or folder, or choose another"
+        ) from None
 
 
 def check_same(begun: Values, asked: Run, folder: Path) -> None:
-    """Refuse to go on with a run by another configuration.
+    """Refuse to resume a run with another configuration.
 
-    What a configuration did not yet know of when the run was begun was as it is by default.
+    Keys that are newer than the run have their defaults.
     """
     known = make_run(begun, str(folder))
     if found := difference(known.model_dump(), asked.model_dump()):
         key, was, now = found
-        raise UserError(f"{folder} was begun with {key} = {was}: it cannot go on with {now}")
+        raise UserError(
+            f"{folder} was started with {key} = {was}: cannot resume with {key} = {now}"
+        )
+
+
+def check_documents(begun: dict[str, str], now: dict[str, str], folder: Path) -> None:
+    """Refuse to resume a run with other documents, or with other shuffles of them."""
+    names = {
+        "train": "training documents",
+        "valid": "validation documents",
+        "test": "test documents",
+        "seed": "shuffle seed (in corpus.json)",
+    }
+    changed = [name for key, name in names.items() if begun.get(key) != now[key]]
+    if changed:
+        raise UserError(
+            f"{folder}: cannot resume: changed since the run was started: {', '.join(changed)}; "
+            "restore the corpus, or choose another folder with --out"
+        )

@@ -45,7 +45,7 @@ def train(
         typer.Option(metavar="RUN", help="The folder to write.", show_default="runs/CONFIG"),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run that was stopped.")
+        bool, typer.Option("--resume", help="Continue a run that was stopped.")
     ] = False,
     snapshot_minutes: Annotated[
         float,
@@ -58,14 +58,15 @@ def train(
     """Train a model, and measure it on the test documents.
 
     A corpus is a folder with train.jsonl, valid.jsonl and test.jsonl (or .jsonl.gz), or the name of
-    one under ./data or $BERT4SO_DATA. What is learned goes to a new folder. A run that was stopped,
-    by Ctrl-C or by anything, goes on with --resume as if it had not been.
+    one under ./data or $BERT4SO_DATA. The model is written to a new folder. --resume continues a
+    stopped run from its newest snapshot, to the same weights, if the corpus is the same.
 
     bert4so train configs/bert4so-neurips.toml --set train.epochs=1
     """
     need_train_extra()
     from bert4so.processes import part, processes
     from bert4so.run import read_run
+    from bert4so.run_folder import check_folder, hold_folder
     from bert4so.train import splits_of
     from bert4so.train import train as learn
 
@@ -75,14 +76,17 @@ def train(
     folder = out or Path("runs") / config.stem
     first = processes().is_main_process
     STDERR.quiet |= not first
-    _check_folder(folder, resume)
     on_bad = bad_ones(skip_bad)
     command = shlex.join(["bert4so", *sys.argv[1:]])
     try:
-        splits = splits_of(run, on_bad)
-        measured = learn(run, splits, folder, command, resume, snapshot_minutes, on_bad)
+        with hold_folder(folder):
+            check_folder(folder, resume)
+            splits = splits_of(run, on_bad)
+            measured = learn(run, splits, folder, command, resume, snapshot_minutes, on_bad)
     except OSError as error:
-        raise UserError(f"{os_message(error)}; mend that and go on with --resume") from None
+        raise UserError(
+            f"{os_message(error)}: fix this, then run the same command with --resume"
+        ) from None
     if isinstance(on_bad, Skipping):
         on_bad.summary()
     if first:
@@ -90,11 +94,3 @@ def train(
             sys.stdout.write(f"{split}: {metrics}\n")
         sys.stdout.write(f"{folder}\n")
     part()
-
-
-def _check_folder(folder: Path, resume: bool) -> None:
-    """Refuse a folder that holds something else than this run."""
-    if (folder / "metrics.json").exists():
-        raise UserError(f"{folder}: a finished run: name another folder with --out")
-    if folder.exists() and any(folder.iterdir()) and not resume:
-        raise UserError(f"{folder}: not empty: go on with --resume, or name another with --out")

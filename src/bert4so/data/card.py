@@ -1,14 +1,16 @@
 """The data card, `corpus.json`: where a corpus came from, what it holds, how it is shuffled."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any, get_origin
 
 from bert4so.atomic import write_whole
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote
 
 NAME = "corpus.json"
 FORM = 1
+MAX_CARD_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,27 @@ def read_card(folder: Path) -> Card | None:
     path = folder / NAME
     if not path.is_file():
         return None
+    if path.stat().st_size > MAX_CARD_BYTES:
+        raise UserError(f"{path}: not a data card: larger than {MAX_CARD_BYTES:,} bytes")
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts.pop("form") != FORM:
             raise UserError(f"{path}: of another form: pip install --upgrade bert4so")
         parts = {split: Part(**part) for split, part in facts.pop("parts").items()}
         card = Card(**facts, parts=parts)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{path}: not a data card: {error}") from None
-    if type(card.seed) is not int:
-        raise UserError(f"{path}: seed = {card.seed!r}: wanted a whole number")
+    _check_types(card, path)
+    for part in parts.values():
+        _check_types(part, path)
     return card
+
+
+def _check_types(part: Card | Part, path: Path) -> None:
+    """Refuse a value of another type than its field has."""
+    types: dict[Any, str] = {int: "an integer", str: "a string", dict: "an object"}
+    for field in fields(part):
+        value = getattr(part, field.name)
+        wanted = get_origin(field.type) or field.type
+        if type(value) is not wanted:
+            raise UserError(f'{path}: "{field.name}" must be {types[wanted]} (got {quote(value)})')

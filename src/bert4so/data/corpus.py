@@ -1,8 +1,10 @@
 """A corpus: a folder that holds the documents of each split."""
 
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from bert4so.data.bad import OnBad, stop
@@ -95,6 +97,20 @@ def shuffle_seed(folder: Path) -> int:
     """By which the validation and test documents of a corpus are shuffled."""
     card = read_card(folder)
     return card.seed if card else EVALUATION_SEED
+
+
+def hashes(splits: Splits) -> dict[str, str]:
+    """A SHA-256 per split of its ids and sentences, and the seed of the shuffles."""
+    parts = {"train": splits.train, "valid": splits.valid, "test": splits.test}
+    return {**{name: _hash(some) for name, some in parts.items()}, "seed": str(splits.seed)}
+
+
+def _hash(documents: Sequence[Document]) -> str:
+    digest = sha256()
+    for document in documents:
+        # As JSON, which ends an id or a sentence unambiguously, and has half surrogate pairs.
+        digest.update(json.dumps([document.id, document.sentences]).encode())
+    return digest.hexdigest()
 
 
 def sampled(documents: Sequence[Document], most: int) -> list[Document]:

@@ -30,6 +30,7 @@ from bert4so.evaluate import fits
 from bert4so.experiments.plan import Cell
 from bert4so.metrics import counted, kendall_tau
 from bert4so.processes import on_cpu, take_device
+from bert4so.run_folder import check_folder, hold_folder
 from bert4so.train import check_same, splits_of, train
 
 LENGTHS = (5, 10, 20, 40)
@@ -65,18 +66,25 @@ def read_cells(results: Path, cells: Iterable[Cell]) -> dict[str, Facts]:
 
 
 def run_cell(cell: Cell, results: Path, work: Path) -> None:
-    """Train, measure, and write down what was found.
+    """Train, measure, and write the results to a file.
 
-    A run that was stopped goes on from its last snapshot in `work`.
+    A run that was stopped resumes from its newest snapshot in `work`. A cell that another process
+    is running is refused; one that another process has finished meanwhile is left alone.
     """
+    with hold_folder(work / cell.name):
+        if not is_finished(results, cell):
+            _run_cell(cell, results, work)
+
+
+def _run_cell(cell: Cell, results: Path, work: Path) -> None:
     began = time.perf_counter()
-    work.mkdir(parents=True, exist_ok=True)
     config, folder = work / f"{cell.name}.toml", work / cell.name
     config.write_text(dump_toml(cell.run))
     source = _note_source(work / f"{cell.name}.source")
     if (folder / "metrics.json").exists():
         check_same(tomllib.loads((folder / "run.toml").read_text()), cell.run, folder)
     else:
+        check_folder(folder, resume=True)
         splits = splits_of(cell.run)
         if not splits.test:
             raise UserError(f"{cell.run.corpus}: no test documents: there is nothing to measure on")
