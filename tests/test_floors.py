@@ -10,6 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "bert4so"
 FLOORS = [  # from the ground up; rooms on one floor do not import each other
     ["errors", "progress", "machine", "atomic", "aligned"],
+    ["model_files", "onnx_check"],
     ["document", "locate", "nouns", "data.files", "data.draw", "data.bad", "data.card"],
     [
         "backend",
@@ -78,7 +79,7 @@ FLOORS = [  # from the ground up; rooms on one floor do not import each other
     ["cli"],
     ["__main__"],
 ]
-TORCH_FREE = 9
+TORCH_FREE = next(floor for floor, rooms in enumerate(FLOORS) if "config" in rooms)
 HEAVY = {"torch", "transformers", "accelerate", "pydantic", "matplotlib", "scipy", "safetensors"}
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 LOOKS_UP = {("orderer", "checkpoint")}  # Orderer.from_pretrained, when a folder holds a model
