@@ -1,3 +1,5 @@
+import json
+import re
 import shutil
 
 import pytest
@@ -54,7 +56,7 @@ def test_training_starts_from_the_pretrained_weights(run, model, encoder):
 
 def test_a_folder_that_is_no_model_is_named(tmp_path):
     with pytest.raises(
-        UserError, match="no model here: wanted a folder that `bert4so train` wrote"
+        UserError, match="no model here: must be a folder that `bert4so train` wrote"
     ):
         load_model(tmp_path)
 
@@ -63,7 +65,7 @@ def test_broken_weights_are_named(saved):
     weights = saved / "model.safetensors"
     whole = weights.read_bytes()
     weights.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(UserError, match="not a whole weights file"):
+    with pytest.raises(UserError, match="not a complete weights file"):
         load_model(saved)
 
 
@@ -74,9 +76,60 @@ def test_weights_of_another_model_are_named(saved):
     with pytest.raises(UserError, match="not weights of bert4so"):
         load_model(saved)
     save_file(tensors, weights, {"bert4so": "2"})
-    with pytest.raises(UserError, match="of form 2, but this version reads form 1"):
+    with pytest.raises(UserError, match="has format '2', but this version reads format 1"):
         load_model(saved)
     name = next(iter(sorted(tensors)))
     save_file({**tensors, name: torch.zeros(3)}, weights, {"bert4so": "1"})
-    with pytest.raises(UserError, match=r"is \(3,\), but run.toml describes"):
+    with pytest.raises(UserError, match=r"is F32 \[3\], but run.toml and input/ describe F32 \["):
+        load_model(saved)
+
+
+def test_weights_that_are_not_numbers_are_named_when_ordering(run, model, puzzles, tmp_path):
+    with torch.no_grad():
+        for weight in model.decoder.parameters():
+            weight.fill_(torch.nan)
+    save_model(tmp_path / "run", run, model)
+    _, again = load_model(tmp_path / "run")
+    with pytest.raises(UserError, match=f"^{tmp_path / 'run'}: its scores are not finite numbers"):
+        again.order(puzzles)
+
+
+def test_weights_of_another_type_are_refused(saved):
+    tensors = load_file(saved / "model.safetensors")
+    halves = {name: tensor.half() for name, tensor in tensors.items()}
+    save_file(halves, saved / "model.safetensors", {"bert4so": "1"})
+    with pytest.raises(UserError, match=r"is F16 \[.*describe F32 \["):
+        load_model(saved)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[[1]]", b"9" * 5000, b"[" * 10_000, b"\xff"])
+def test_a_damaged_file_of_the_input_is_named(saved, content):
+    for path in sorted((saved / "input").iterdir()):
+        whole = path.read_bytes()
+        path.write_bytes(content)
+        with pytest.raises(UserError, match=re.escape(str(saved / "input"))) as error:
+            load_model(saved)
+        assert "\n" not in str(error.value)
+        path.write_bytes(whole)
+    load_model(saved)
+
+
+@pytest.mark.parametrize(
+    "name, content, message",
+    [
+        ("words.json", {"max_words": 0}, '"max_words" must be an integer from 1 to'),
+        ("words.json", {"max_words": True}, '"max_words" must be an integer from 1 to'),
+        ("rows.json", {"max_pieces": 1e9}, '"max_pieces" must be an integer from 1 to'),
+        ("pairs.json", {"both_directions": 1}, '"both_directions" must be true or false'),
+        ("graph.json", {"tagger": None}, '"tagger" must be a string'),
+        ("vocabulary.json", ["a", 1], "must hold a list of strings"),
+        ("vocabulary.json", ["a"], r"vectors.*weight' is F32 .* describe F32 \[3, "),
+    ],
+)
+def test_a_wrong_value_in_the_input_is_named(saved, name, content, message):
+    path = saved / "input" / name
+    if not path.exists():
+        pytest.skip("it has no such file")
+    path.write_text(json.dumps(content))
+    with pytest.raises(UserError, match=message):
         load_model(saved)

@@ -87,8 +87,8 @@ def test_what_is_written_can_be_read(path, tmp_path):
             "[model]: loss = 'list-mie': input should be 'margin-list-mle' or 'list-mle' "
             '(did you mean "list-mle"?)',
         ),
-        ("system=bert4s", ": system = 'bert4s': no such (did you mean \"bert4so\"?)"),
-        ("train=3", ": train = 3: wanted a table"),
+        ("system=bert4s", ": system = 'bert4s': no such system (did you mean \"bert4so\"?)"),
+        ("train=3", ": train = 3: must be a table"),
         ("scale=big", ": scale = 'big': input should be 'paper' or 'desk'"),
     ],
 )

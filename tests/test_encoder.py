@@ -1,12 +1,14 @@
 """Every kind of encoder that transformers can load is read alike."""
 
+import json
+
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModel
+from transformers import AutoConfig, AutoModel
 
 from bert4so.document import Puzzle
-from bert4so.encoder import load_config, load_packer, locate, pretrained
+from bert4so.encoder import architecture, load_config, load_packer, locate, pretrained
 from bert4so.errors import UserError
 from bert4so.inputs.joined import JoinedInput
 from bert4so.sentence_encoders.joined import AtCls, JoinedRow, MeanOfPieces
@@ -116,3 +118,28 @@ def test_a_tokenizer_without_cls_is_refused(encoder, tmp_path):
     tokenizer.save_pretrained(folder)
     with pytest.raises(UserError, match="no cls token"):
         load_packer(str(folder), load_config(str(folder)))
+
+
+@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
+def test_an_encoder_does_not_choose_its_attention(tmp_path, key):
+    folder = make_encoder("bert", tmp_path)
+    given = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**given, key: "org/repo@rev"}))
+    assert pretrained(str(folder)).config._attn_implementation == "sdpa"
+    assert architecture(load_config(str(folder))).config._attn_implementation == "sdpa"
+
+
+def test_a_quantized_encoder_is_refused(tmp_path):
+    folder = make_encoder("bert", tmp_path)
+    given = json.loads((folder / "config.json").read_text())
+    quantized = {**given, "quantization_config": {"quant_method": "finegrained_fp8"}}
+    (folder / "config.json").write_text(json.dumps(quantized))
+    with pytest.raises(UserError, match="its weights are quantized"):
+        load_config(str(folder))
+
+
+def test_the_reduced_configuration_describes_the_same_encoder(kind):
+    _, folder = kind
+    whole, reduced = AutoConfig.from_pretrained(folder).to_dict(), load_config(folder).to_dict()
+    changed = {key for key, value in reduced.items() if value != whole[key]}
+    assert changed == {"architectures", "dtype", "_name_or_path"}

@@ -116,7 +116,9 @@ def test_what_was_not_exported_whole_cannot_go_on_learning(place, documents, tmp
         weight.name = weight.name.replace("linear1", "other")
     onnx.save(graph, folder / "model.onnx")
     run, _ = load_model(place / "run")
-    with pytest.raises(UserError, match=r"has no model.document_encoder.layers.layers.0.linear1"):
+    with pytest.raises(
+        UserError, match=r"lacks the weight document_encoder.layers.layers.0.linear1"
+    ):
         Trainer(
             run.model_copy(update={"start": str(folder)}),
             Splits(documents, documents, documents),
@@ -205,9 +207,9 @@ def test_other_systems_are_refused(bert4so, trained, documents, tmp_path):
 @pytest.mark.parametrize(
     "name, content, message",
     [
-        ("export.json", b"{}", "not what `bert4so export` wrote"),
-        ("export.json", b'{"format": 2}', "of form 2, but this version reads form 1"),
-        ("model.onnx", b"nothing", "not a model that onnxruntime can read"),
+        ("export.json", b"{}", "not written by `bert4so export`"),
+        ("export.json", b'{"format": 2}', "has format 2, but this version reads format 1"),
+        ("model.onnx", b"nothing", "not a model that `bert4so export` wrote"),
         ("tokenizer.json", b"nothing", "not a tokenizer"),
     ],
 )

@@ -104,7 +104,7 @@ def test_a_tagger_that_a_model_learned_with_must_be_there(story_input, tmp_path,
     facts.write_text('{"tagger": "words", "version": "words 0"}')
     for _ in range(2):
         GraphInput.load(tmp_path)
-    said = "the model learned with words 0, here is words"
+    said = "trained with 'words 0', but words is installed"
     assert capsys.readouterr().err.count(said) == 1
 
 

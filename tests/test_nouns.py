@@ -1,14 +1,20 @@
 """Nouns and their roles, by every tagger; and what is kept of them."""
 
+import gzip
 import json
+import os
+import pickle
 from types import SimpleNamespace
 
 import pytest
 
 from bert4so import nouns, tagging
 from bert4so.errors import UserError
+from bert4so.inputs.graph import GraphInput
+from bert4so.inputs.words import WordsInput
 from bert4so.nouns import OBJECT, OTHER, SUBJECT, find_nouns, find_tagger, full_name, pipelines
 from bert4so.tagging import CHUNK, Tagger, cache_folder
+from bert4so.vocabulary import Vocabulary
 
 
 def test_without_a_tagger_words_that_are_not_listed_are_nouns():
@@ -259,3 +265,31 @@ def test_where_things_are_kept(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_folder() == tmp_path / ".cache" / "bert4so"
+
+
+class CreatesMarker:
+    """Unpickled, it creates the folder "marker" in the current directory."""
+
+    def __reduce__(self):
+        return os.mkdir, ("marker",)
+
+
+def test_hanta_unpickles_only_the_model_of_its_package(tmp_path, monkeypatch):
+    with gzip.open(tmp_path / "morphmodel_en.pgz", "wb") as file:
+        pickle.dump(CreatesMarker(), file)
+    input = GraphInput(WordsInput(Vocabulary(["bread"]), 10), Tagger("words"))
+    input.save(tmp_path)  # the hostile file is in the folder of the run's input, too
+    (tmp_path / "graph.json").write_text('{"tagger": "hanta", "version": "hanta 1"}')
+    monkeypatch.chdir(tmp_path)
+    nouns._hanta.cache_clear()
+    loaded = GraphInput.load(tmp_path)
+    assert loaded.tagger(["The dog eats bread."]) == [{"dog": OTHER, "bread": OTHER}]
+    assert not (tmp_path / "marker").exists()
+
+
+@pytest.mark.parametrize("line", ['{"dog": "x"}', '{"dog": 4}', "[" * 100_000, "[1]", "{"])
+def test_what_is_not_nouns_in_the_cache_is_skipped(tmp_path, monkeypatch, line):
+    monkeypatch.setenv("BERT4SO_CACHE", str(tmp_path))
+    cache = tagging.Cache("hanta 1")
+    cache.path.write_text(f"key\t{line}\ngood\t{{}}\n")
+    assert list(cache.read({"key", "good"})) == [("good", "{}")]

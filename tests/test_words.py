@@ -35,7 +35,7 @@ def test_a_vocabulary_is_kept(tmp_path):
     vocabulary.save(tmp_path / "vocabulary.json")
     assert Vocabulary.load(tmp_path / "vocabulary.json").known == vocabulary.known
     (tmp_path / "vocabulary.json").write_text('["a", 3]')
-    with pytest.raises(UserError, match="wanted a list of words"):
+    with pytest.raises(UserError, match="must hold a list of strings"):
         Vocabulary.load(tmp_path / "vocabulary.json")
 
 

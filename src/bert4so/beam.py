@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from bert4so.document import Decision
+from bert4so.ranking import check_finite
 
 CELLS = 720 * 6
 """Hypotheses times sentences at most: a long document is searched with fewer hypotheses.
@@ -100,6 +101,9 @@ def decisions(found: Hypotheses, mask: Tensor) -> list[Decision]:
 
 
 def _decision(orders: np.ndarray, scores: np.ndarray, n: int) -> Decision:
+    # A hypothesis that is not there has minus infinity; the best one is always there.
+    check_finite(scores[:1])
+    check_finite(scores[scores != -np.inf])
     alive = np.isfinite(scores)
     orders, scores = orders[alive], scores[alive]
     weights = np.exp(scores - scores.max())

@@ -1,4 +1,4 @@
-"""A trained model on disk. Everything in its folder is data: nothing is run, nothing unpickled.
+"""A trained model on disk. Everything in its folder is data: nothing is executed or unpickled.
 
 run.toml            the configuration, every default spelled out
 model.safetensors   the weights
@@ -6,6 +6,7 @@ input/              tokenizer or vocabulary, and the encoder's configuration
 """
 
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,21 @@ from safetensors.torch import load_file, save
 
 from bert4so.atomic import write_whole
 from bert4so.config import Run, dump_toml
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote
 from bert4so.inputs.joined import JoinedInput
 from bert4so.model import OrderingModel
+from bert4so.model_files import first_line
 from bert4so.models import MODELS
 from bert4so.packing import Packer
 from bert4so.run import read_run
 
 FORMAT = "1"
-"""The form of the folder. A folder of another form is refused, not guessed at."""
+"""The format of the folder. A folder of another format is refused."""
+
+TYPES = {torch.float32: "F32", torch.int64: "I64", torch.bool: "BOOL"}
+"""The types of weights, as safetensors calls them."""
+
+Tensors = dict[str, torch.Tensor]
 
 
 def save_model(folder: Path, run: Run, model: OrderingModel[Any]) -> None:
@@ -46,25 +53,38 @@ def load_run(folder: Path) -> Run:
     """The run that made the model of a folder."""
     weights = folder / "model.safetensors"
     if not weights.is_file() or not (folder / "run.toml").is_file():
-        raise UserError(f"{folder}: no model here: wanted a folder that `bert4so train` wrote")
-    _check_form(weights)
+        raise UserError(f"{folder}: no model here: must be a folder that `bert4so train` wrote")
+    _check_format(weights)
     return read_run(folder / "run.toml")
 
 
 def load_model(folder: Path) -> tuple[Run, OrderingModel[Any]]:
     """The model of a folder, ready to order, and the run that made it."""
     run, weights = load_run(folder), folder / "model.safetensors"
+    model = build_saved(run, folder / "input", lambda described: _check_shapes(weights, described))
+    model.load_state_dict(load_file(weights))
+    model.place = str(folder)
+    return run, model.eval()
+
+
+def build_saved(run: Run, folder: Path, check: Callable[[Tensors], None]) -> OrderingModel[Any]:
+    """The model that a run and the files of its input describe, with random weights.
+
+    It is built on no device first: `check` may refuse the weights described there, which may be
+    larger than the memory.
+    """
     system = MODELS[run.system]
     try:
-        # First without memory: what is described may be larger than what is there.
         with torch.device("meta"):
-            described = system.build(run.model, system.load_input(folder / "input"))
-        _check_shapes(weights, described.state_dict())
-        model = system.build(run.model, system.load_input(folder / "input"))
-    except (KeyError, TypeError, ValueError, OSError) as error:
-        raise UserError(f"{folder / 'input'}: not what `bert4so train` wrote: {error}") from None
-    model.load_state_dict(load_file(weights))
-    return run, model.eval()
+            described = system.build(run.model, system.load_input(folder))
+        check(described.state_dict())
+        return system.build(run.model, system.load_input(folder))
+    except UserError:
+        raise
+    except Exception as error:  # any number of a stranger's can be what the code cannot use
+        raise UserError(
+            f"{folder}: does not describe a model that can be built: {first_line(error)}"
+        ) from None
 
 
 def packer_of(model: OrderingModel[Any]) -> Packer | None:
@@ -72,28 +92,35 @@ def packer_of(model: OrderingModel[Any]) -> Packer | None:
     return model.input.packer if isinstance(model.input, JoinedInput) else None
 
 
-def _check_form(weights: Path) -> None:
-    """Refuse what is not a whole file of the form that this version reads."""
+def _check_format(weights: Path) -> None:
+    """Refuse a file that is incomplete, or not of the format that this version reads."""
     try:
         with safe_open(weights, framework="pt") as file:
-            form = (file.metadata() or {}).get("bert4so")
-    except SafetensorError as error:
-        raise UserError(f"{weights}: not a whole weights file: {error}") from None
-    if form is None:
-        raise UserError(f"{weights}: not weights of bert4so: wanted what `bert4so train` wrote")
-    if form != FORMAT:
+            version = (file.metadata() or {}).get("bert4so")
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{weights}: not a complete weights file: {first_line(error)}") from None
+    if version is None:
+        raise UserError(f"{weights}: not weights of bert4so: must be written by `bert4so train`")
+    if version != FORMAT:
         raise UserError(
-            f"{weights}: of form {form}, but this version reads form {FORMAT}: "
+            f"{weights}: has format {quote(version)}, but this version reads format {FORMAT}: "
             "pip install --upgrade bert4so"
         )
 
 
-def _check_shapes(weights: Path, described: dict[str, torch.Tensor]) -> None:
-    """Refuse weights that are not those of the model described; nothing of them is loaded."""
+def _check_shapes(weights: Path, described: Tensors) -> None:
+    """Refuse weights that are not those of the model described; none of them is loaded."""
     with safe_open(weights, framework="pt") as file:
-        found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-    wanted = {name: tuple(tensor.shape) for name, tensor in described.items()}
-    for name in sorted(found.keys() | wanted.keys()):
-        if found.get(name) != wanted.get(name):
-            has, asked = found.get(name, "not there"), wanted.get(name, "nothing")
-            raise UserError(f"{weights}: {name} is {has}, but run.toml describes {asked}")
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        stored = {name: _shown(s.get_dtype(), s.get_shape()) for name, s in slices.items()}
+    wanted = {name: _shown(TYPES.get(t.dtype, ""), t.shape) for name, t in described.items()}
+    for name in sorted(stored.keys() | wanted.keys()):
+        if stored.get(name) != wanted.get(name):
+            has, asked = stored.get(name, "missing"), wanted.get(name, "no such weight")
+            raise UserError(
+                f"{weights}: {quote(name)} is {has}, but run.toml and input/ describe {asked}"
+            )
+
+
+def _shown(kind: str, shape: Sequence[int]) -> str:
+    return f"{kind} {quote(list(shape))}"

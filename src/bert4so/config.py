@@ -11,9 +11,13 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError
 from pydantic_core import ErrorDetails
 
-from bert4so.errors import UserError
+from bert4so.errors import MAX_QUOTED_CHARACTERS, UserError, quote
+from bert4so.model_files import first_line, read_text
 
 Values = dict[str, Any]
+
+MAX_CONFIG_BYTES = 1 << 20
+"""Of a file of settings."""
 
 
 class Settings(BaseModel):
@@ -114,11 +118,10 @@ S = TypeVar("S", bound=Settings)
 def read_toml(path: Path) -> Values:
     """The tables of a TOML file."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, IsADirectoryError):
-        raise UserError(f"{path}: no such file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not valid TOML: {error}") from None
+        return tomllib.loads(read_text(path, MAX_CONFIG_BYTES))
+    # An integer of too many digits is a ValueError, too.
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not valid TOML: {first_line(error)}") from None
 
 
 def dump_toml(settings: Settings) -> str:
@@ -168,7 +171,7 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, 
     first, second = dict(leaves(before)), dict(leaves(now))
     for key in sorted(first.keys() | second.keys()):
         if first.get(key) != second.get(key):
-            return key, repr(first.get(key)), repr(second.get(key))
+            return key, quote(first.get(key)), quote(second.get(key))
     return None
 
 
@@ -191,11 +194,11 @@ def _sentence(cls: type[Settings], error: ErrorDetails, where: str) -> str:
     where = f"{where} [{'.'.join(tables)}]" if tables else where
     if error["type"] == "extra_forbidden":
         known = list(_table(cls, tables).model_fields)
-        return f'{where}: unknown key "{key}" ({nearest(key, known)})'
+        return f'{where}: unknown key "{key[:MAX_QUOTED_CHARACTERS]}" ({nearest(key, known)})'
     if error["type"] == "missing":
         return f'{where}: no "{key}": it must be given'
     wanted = error["msg"][0].lower() + error["msg"][1:]
-    return f"{where}: {key} = {error['input']!r}: {wanted}{_meant(error)}"
+    return f"{where}: {key} = {quote(error['input'])}: {wanted}{_meant(error)}"
 
 
 def _table(cls: type[Settings], tables: Sequence[str]) -> type[Settings]:

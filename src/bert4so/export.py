@@ -18,23 +18,25 @@ from onnx.numpy_helper import from_array
 from torch import Tensor, nn
 
 from bert4so.atomic import write_whole
-from bert4so.checkpoint import load_model
+from bert4so.checkpoint import build_saved, load_model
 from bert4so.config import Run
 from bert4so.decoders.scores import ScoreDecoder
 from bert4so.document import Document, Puzzle
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote
 from bert4so.evaluate import Solved, fits, measure, solve
 from bert4so.graph_weights import Weights, named, weights_of
 from bert4so.inputs.joined import JoinedBatch, JoinedInput
 from bert4so.machine import machine
 from bert4so.model import OrderingModel
-from bert4so.models import MODELS
 from bert4so.quantization import quantized
 from bert4so.run import make_run
-from bert4so.runtime import FORMAT, ExportedModel
+from bert4so.runtime import FORMAT, ExportedModel, check_format
 
 OPSET = 23
 """The first in which attention is one operator."""
+
+PREFIX = "model."
+"""Of the names of weights in an export: see `_Scores`."""
 
 SAME = 0.99
 """In float32, the least share of documents that must come out in the same order."""
@@ -98,17 +100,30 @@ def export(
 
 
 def load_exported(folder: Path) -> tuple[Run, OrderingModel[Any]]:
-    """What `export` wrote as a model of PyTorch, that can go on learning."""
-    facts = folder / "export.json"
-    run = make_run(json.loads(facts.read_text(encoding="utf-8"))["run"], str(facts))
-    system = MODELS[run.system]
-    model = system.build(run.model, system.load_input(folder))
-    found, whole = weights_of(folder / "model.onnx"), _Scores(model)
-    missing = sorted(whole.state_dict().keys() - found.keys())
-    if missing:
-        raise UserError(f"{folder}: has no {missing[0]}: only what was exported whole can learn on")
-    whole.load_state_dict({name: torch.tensor(found[name]) for name in whole.state_dict()})
+    """The PyTorch model of an exported folder, to be fine-tuned. It may come from a stranger."""
+    path = folder / "export.json"
+    given = check_format(path).get("run")
+    if not isinstance(given, dict):
+        raise UserError(f'{path}: "run" must be an object (got {quote(given)})')
+    run, stored = make_run(given, str(path)), weights_of(folder / "model.onnx")
+    model = build_saved(run, folder, lambda described: _check_weights(folder, stored, described))
+    weights = {name: torch.tensor(stored[f"{PREFIX}{name}"]) for name in model.state_dict()}
+    model.load_state_dict(weights)
+    model.place = str(folder)
     return run, model
+
+
+def _check_weights(folder: Path, stored: Weights, described: dict[str, Tensor]) -> None:
+    """Refuse an export whose weights are not those of the model described."""
+    for name, weight in described.items():
+        own = stored.get(f"{PREFIX}{name}")
+        if own is None:
+            raise UserError(f"{folder}: cannot fine-tune: the export lacks the weight {name}")
+        if own.shape != weight.shape:
+            raise UserError(
+                f"{folder}: cannot fine-tune: the weight {name} has the shape {own.shape}, but "
+                f"export.json and config.json describe {tuple(weight.shape)}"
+            )
 
 
 def _input_of(model: OrderingModel[Any]) -> JoinedInput:

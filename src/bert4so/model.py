@@ -17,6 +17,8 @@ from torch import Tensor, nn
 from bert4so.batch import Batch
 from bert4so.data.batches import within_budget
 from bert4so.document import Decision, Document, Ordering, Puzzle
+from bert4so.errors import UserError
+from bert4so.ranking import NotFiniteError
 
 Made = TypeVar("Made", bound=Batch, covariant=True)
 Read = TypeVar("Read", bound=Batch, contravariant=True)
@@ -92,7 +94,12 @@ class Decoder(nn.Module, ABC):
 
 @final
 class OrderingModel(nn.Module, Generic[B]):
-    """A sentence-ordering system. It is a `Backend`."""
+    """A sentence-ordering system. It is a `Backend`.
+
+    place: the folder of a saved model, for an error.
+    """
+
+    place = "the model"
 
     def __init__(
         self,
@@ -129,7 +136,10 @@ class OrderingModel(nn.Module, Generic[B]):
         for chosen in within_budget([self.input.size(puzzle) for puzzle in puzzles], BUDGET):
             shown = [puzzles[i] for i in chosen]
             batch = self.input(shown).to(device)
-            decisions = self.decoder.order(self.encode(batch), batch)
+            try:
+                decisions = self.decoder.order(self.encode(batch), batch)
+            except NotFiniteError as error:
+                raise UserError(f"{self.place}: {error}") from None
             for i, puzzle, decision, cut in zip(chosen, shown, decisions, batch.cut, strict=True):
                 found[i] = Ordering.of(puzzle, decision, cut.nonzero().flatten().tolist())
         return [found[i] for i in range(len(puzzles))]

@@ -154,7 +154,12 @@ def _highest(found: Iterable[tuple[str, int]]) -> Nouns:
 
 @cache
 def _hanta() -> Any:
-    return import_module("HanTa.HanoverTagger").HanoverTagger("morphmodel_en.pgz")
+    module = import_module("HanTa.HanoverTagger")
+    # HanTa unpickles its model, and looks for a bare name in the current directory first.
+    path = Path(str(module.__file__)).resolve().with_name("morphmodel_en.pgz")
+    if not path.is_file():
+        raise UserError(f"{path}: no such file: pip install --force-reinstall HanTa")
+    return module.HanoverTagger(str(path))
 
 
 @cache

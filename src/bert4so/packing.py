@@ -7,22 +7,61 @@ cut.
 
 import json
 from bisect import bisect
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
 
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote
+from bert4so.model_files import (
+    boolean,
+    check_keys,
+    first_line,
+    integer,
+    is_interrupt,
+    parse_json,
+    read_object,
+    read_text,
+)
 
 Kind = TypeVar("Kind", bound=np.generic)
 
 USEFUL = 8
 """A sentence cut to fewer word pieces than this says too little to be ordered by."""
+
+MIN_POSITIONS = 68
+"""Room for two sentences of 32 word pieces, each with [CLS] and [SEP]: with less, nothing is
+ordered."""
+
+MAX_POSITIONS = 1 << 16
+MAX_TOKENIZER_BYTES = 1 << 26
+"""The largest that are in use have half of it."""
+
+MAX_VOCABULARY = 2_000_000
+MAX_WORD_CHARACTERS = 1000
+"""The time that WordPiece takes grows with the square of a word's length."""
+
+_WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
+_REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_ENDINGS = r"'s|'t|'re|'ve|'m|'ll|'d"
+PATTERNS = frozenset(
+    [
+        " {2,}",
+        r"\s+",
+        r"\s{2,}|[\n\r\t]",
+        rf"{_ENDINGS}| ?\p{{L}}+| ?\p{{N}}+| ?[^\s\p{{L}}\p{{N}}]+|\s+(?!\S)|\s+",
+        rf"{_ENDINGS}|[\p{{L}}]+|[\p{{N}}]|[^\s\p{{L}}\p{{N}}]+",
+        rf"(?i:{_ENDINGS})|{_WORDS}|\p{{N}}|{_REST}",
+        rf"(?i:{_ENDINGS})|{_WORDS}|\p{{N}}{{1,3}}|{_REST}",
+    ]
+)
+"""The regular expressions that tokenizers in use have. With others, a match can take forever."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +117,12 @@ class Rows:
 
 
 class Packer:
-    """A tokenizer, and the layout of the rows it fills."""
+    """A tokenizer, and the layout of the rows it fills.
 
-    def __init__(self, tokenizer: Tokenizer, layout: Layout) -> None:
+    place: where the tokenizer comes from, for an error.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, layout: Layout, place: str = "the tokenizer") -> None:
         # Tokenizers come with settings of their own for both, kept in their file.
         tokenizer.no_truncation()
         tokenizer.no_padding()
@@ -88,12 +130,18 @@ class Packer:
         tokenizer.encode_special_tokens = True
         self.tokenizer = tokenizer
         self.layout = layout
+        self.place = place
 
     def pieces(self, sentences: Sequence[str]) -> list[list[int]]:
         """The word pieces of each sentence; a sentence that has none is one unknown word."""
         # JSON can hold half of a surrogate pair, which is no text: to the tokenizer it is a "?".
         texts = [sentence.encode(errors="replace").decode() for sentence in sentences]
-        encoded = self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        try:
+            encoded = self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        except BaseException as error:  # a panic of tokenizers is no Exception
+            if is_interrupt(error):
+                raise
+            raise UserError(f"{self.place}: it cannot split a text: {first_line(error)}") from None
         return [encoding.ids or [self.layout.unknown] for encoding in encoded]
 
     def pack(self, sentences: Sequence[str]) -> Row:
@@ -140,12 +188,79 @@ class Packer:
     @classmethod
     def load(cls, folder: Path) -> "Packer":
         """What `save` wrote."""
-        layout = Layout(**json.loads((folder / "layout.json").read_text(encoding="utf-8")))
-        try:
-            tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        except Exception as error:  # tokenizers has no exception of its own
-            raise UserError(f"{folder / 'tokenizer.json'}: not a tokenizer: {error}") from None
-        return cls(tokenizer, layout)
+        path = folder / "tokenizer.json"
+        tokenizer = _parse_tokenizer(read_text(path, MAX_TOKENIZER_BYTES), path)
+        return cls(tokenizer, _read_layout(folder / "layout.json"), str(path))
+
+
+def _read_layout(path: Path) -> Layout:
+    given = read_object(path)
+    check_keys(path, given, [field.name for field in fields(Layout)])
+    cls, sep, pad, unknown = (
+        integer(path, given, token, 0, MAX_VOCABULARY) for token in ("cls", "sep", "pad", "unknown")
+    )
+    return Layout(
+        cls=cls,
+        sep=sep,
+        pad=pad,
+        unknown=unknown,
+        positions=integer(path, given, "positions", MIN_POSITIONS, MAX_POSITIONS),
+        segments=boolean(path, given, "segments"),
+    )
+
+
+def _parse_tokenizer(text: str, path: Path) -> Tokenizer:
+    """The tokenizer of a JSON text; refused where splitting a text could take forever."""
+    # Most have nothing of the kind, and parsing takes longer than all else. A key may be escaped.
+    if any(mark in text for mark in ("Regex", "Replace", "\\u")):
+        check_patterns(parse_json(text, path), path)
+    try:
+        tokenizer = Tokenizer.from_str(text)
+    except BaseException as error:  # of tokenizers; a panic is no Exception
+        if is_interrupt(error):
+            raise
+        raise UserError(f"{path}: not a tokenizer: {first_line(error)}") from None
+    if tokenizer.get_vocab_size() > MAX_VOCABULARY:
+        raise UserError(f"{path}: has more than {MAX_VOCABULARY:,} tokens")
+    model = tokenizer.model
+    if isinstance(model, WordPiece) and model.max_input_chars_per_word > MAX_WORD_CHARACTERS:
+        raise UserError(f"{path}: max_input_chars_per_word must be at most {MAX_WORD_CHARACTERS}")
+    return tokenizer
+
+
+def check_patterns(tokenizer: object, path: Path) -> None:
+    """Refuse the JSON of a tokenizer with an unknown regular expression, or that lengthens text."""
+    for part in _objects(tokenizer):
+        pattern = part.get("Regex")
+        if isinstance(pattern, str) and pattern not in PATTERNS:
+            raise UserError(
+                f"{path}: the tokenizer has a regular expression that bert4so does not know: "
+                f"{quote(pattern)}"
+            )
+        if part.get("type") == "Replace" and not _keeps_length(part):
+            raise UserError(f"{path}: the tokenizer replaces text by longer text")
+
+
+def _objects(value: object) -> Iterator[dict[str, Any]]:
+    """All objects in a JSON value, but for vocabularies, which hold numbers only."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield value
+            waiting += [inner for inner in value.values() if isinstance(inner, dict | list)]
+        elif isinstance(value, list):
+            waiting += [inner for inner in value if isinstance(inner, dict | list)]
+
+
+def _keeps_length(replace: dict[str, Any]) -> bool:
+    """Whether what is replaced becomes no longer: a chain that doubles a text fills the memory."""
+    pattern, content = replace.get("pattern"), replace.get("content")
+    if not isinstance(pattern, dict) or not isinstance(content, str):
+        return False
+    # What a known regular expression finds is at least one character.
+    shortest = pattern.get("String", " ")
+    return isinstance(shortest, str) and 0 < len(shortest) >= len(content)
 
 
 def _padded(rows: Sequence[NDArray[Kind]], filler: int | bool) -> NDArray[Kind]:

@@ -4,6 +4,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert4so.document import Decision
+from bert4so.errors import UserError
+
+
+class NotFiniteError(UserError):
+    """A model gave NaN or infinity."""
+
+
+def check_finite(values: NDArray[np.floating]) -> None:
+    """Refuse what a model gave where no order follows from it."""
+    if not np.isfinite(values).all():
+        raise NotFiniteError(
+            "its scores are not finite numbers: its weights are damaged, or training has diverged"
+        )
 
 
 def ranked(scores: NDArray[np.floating]) -> Decision:
@@ -14,7 +27,7 @@ def ranked(scores: NDArray[np.floating]) -> Decision:
     probability that i is read before j: sigmoid(z_i - z_j).
     """
     scores = np.asarray(scores, dtype=np.float64)
-    assert np.isfinite(scores).all(), "a model gave a score that is not a number"
+    check_finite(scores)
     order = np.argsort(-scores, kind="stable")
     drawn = scores[order]
     # At each place, the log of the summed exp-scores from there to the end.

@@ -5,7 +5,7 @@ from functools import reduce
 from pathlib import Path
 
 from bert4so.config import Run, Values, checked, merge, nearest, parse_assignment, read_toml
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote
 from bert4so.models import MODELS
 from bert4so.models.system import System
 
@@ -29,7 +29,7 @@ def make_run(given: Values, where: str, like: str = "") -> Run:
     numbers = _numbers(system, given, like or Path(str(given.get("corpus"))).name)
     for table in ("model", "train"):
         if not isinstance(numbers[table], dict):
-            raise UserError(f"{where}: {table} = {numbers[table]!r}: wanted a table")
+            raise UserError(f"{where}: {table} = {quote(numbers[table])}: must be a table")
     # The model's table is checked by the system's own class, then stands in the run as it is.
     model = checked(system.Config, numbers["model"], f"{where} [model]")
     return checked(Run, {**numbers, "model": model}, where)
@@ -40,7 +40,8 @@ def system_named(name: object, where: str) -> System:
     if name is None:
         raise UserError(f'{where}: no "system": it must be given (known: {", ".join(MODELS)})')
     if not isinstance(name, str) or name not in MODELS:
-        raise UserError(f"{where}: system = {name!r}: no such ({nearest(str(name), list(MODELS))})")
+        hint = nearest(name if isinstance(name, str) else "", list(MODELS))
+        raise UserError(f"{where}: system = {quote(name)}: no such system ({hint})")
     return MODELS[name]
 
 

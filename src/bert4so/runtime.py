@@ -9,11 +9,11 @@ export.json                    what it was made of, and how near it came to that
 README.md                      the model card
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 
 from bert4so.data.batches import within_budget
 from bert4so.document import Ordering, Puzzle
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote
 from bert4so.machine import cores
+from bert4so.model_files import first_line, read_object
+from bert4so.onnx_check import check_onnx
 from bert4so.packing import Packer, Row
-from bert4so.ranking import ranked
+from bert4so.ranking import NotFiniteError, check_finite, ranked
 
 FORMAT = 1
-"""The form of the folder. A folder of another form is refused, not guessed at."""
+"""The format of the folder. A folder of another format is refused."""
 
 BUDGET = 256
 """Tokens, padding included, that a core scores at once."""
@@ -47,8 +49,9 @@ class ExportedModel:
 
     @classmethod
     def load(cls, folder: Path) -> "ExportedModel":
-        """The model of a folder."""
-        _check_form(folder / "export.json")
+        """The model of a folder, which may come from a stranger."""
+        check_format(folder / "export.json")
+        check_onnx(folder / "model.onnx")
         return cls(folder / "model.onnx", Packer.load(folder))
 
     @cached_property
@@ -85,10 +88,23 @@ class ExportedModel:
         self, session: onnxruntime.InferenceSession, rows: Sequence[Row]
     ) -> NDArray[np.float32]:
         stacked = vars(self.packer.stack(rows))
-        table: NDArray[np.float32] = session.run(
-            None, {name: stacked[name] for name in self.wanted}
-        )[0]
+        try:
+            table: NDArray[np.float32] = session.run(
+                ["scores"], {name: stacked[name] for name in self.wanted}
+            )[0]
+            _check_scores(table, stacked["mask"])
+        except NotFiniteError as error:
+            raise UserError(f"{self.path.parent}: {error}") from None
+        except Exception as error:  # onnxruntime has no exception of its own that is public
+            raise UserError(f"{self.path}: the model fails: {first_line(error)}") from None
         return table
+
+
+def _check_scores(table: NDArray[np.float32], mask: NDArray[np.bool_]) -> None:
+    """Refuse a table of scores that does not have one for each sentence."""
+    if table.shape != mask.shape:
+        raise ValueError(f"it gives scores of the shape {table.shape}, not {mask.shape}")
+    check_finite(table[mask])
 
 
 def _session(path: Path, threads: int) -> onnxruntime.InferenceSession:
@@ -98,20 +114,26 @@ def _session(path: Path, threads: int) -> onnxruntime.InferenceSession:
     # To plan which tensors share memory takes most of a session's start, and saves none.
     options.enable_mem_reuse = False
     try:
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            path,
+            options,
+            providers=["CPUExecutionProvider"],
+            # Else it prints, to stdout, that it tries the same once more.
+            enable_fallback=0,
+        )
     except Exception as error:  # onnxruntime has no exception of its own that is public
-        reason = str(error).strip().splitlines()[0]
+        reason = first_line(error)
         raise UserError(f"{path}: not a model that onnxruntime can read: {reason}") from None
 
 
-def _check_form(path: Path) -> None:
-    """Refuse a folder that is not of the form that this version reads."""
-    try:
-        form = json.loads(path.read_text(encoding="utf-8"))["format"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UserError(f"{path.parent}: not what `bert4so export` wrote") from None
-    if form != FORMAT:
+def check_format(path: Path) -> dict[str, Any]:
+    """The content of an export.json, refused where this version does not read its format."""
+    given = read_object(path)
+    if "format" not in given:
+        raise UserError(f"{path.parent}: not written by `bert4so export`: no format in {path.name}")
+    if given["format"] != FORMAT:
         raise UserError(
-            f"{path.parent}: of form {form}, but this version reads form {FORMAT}: "
-            "pip install --upgrade bert4so"
+            f"{path.parent}: has format {quote(given['format'])}, but this version reads format "
+            f"{FORMAT}: pip install --upgrade bert4so"
         )
+    return given

@@ -1,4 +1,4 @@
-"""What a run begins with: what its system does, or what another has learned."""
+"""The model that a run starts from: its system's own, or that of another run."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from bert4so.checkpoint import load_model
 from bert4so.config import Run, difference
 from bert4so.document import Document
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote
 from bert4so.export import load_exported
 from bert4so.model import OrderingModel
 from bert4so.models import MODELS
@@ -15,7 +15,7 @@ from bert4so.orderer import BUNDLED
 
 
 def first_model(run: Run, documents: Sequence[Document]) -> OrderingModel[Any]:
-    """The model of a run as it is before it has learned anything there."""
+    """The model of a run before training."""
     if run.start:
         return _learned(run)
     system = MODELS[run.system]
@@ -25,12 +25,15 @@ def first_model(run: Run, documents: Sequence[Document]) -> OrderingModel[Any]:
 
 
 def _learned(run: Run) -> OrderingModel[Any]:
-    """The model that another run has made of the same parts."""
+    """The model of another run, which must be made of the same parts."""
     folder = BUNDLED if run.start == "bundled" else Path(run.start)
     exported = (folder / "export.json").exists()
-    begun, model = load_exported(folder) if exported else load_model(folder)
+    try:
+        begun, model = load_exported(folder) if exported else load_model(folder)
+    except UserError as error:
+        raise UserError(f"start = {quote(run.start)}: {error}") from None
     before, now = ({"system": some.system, **some.model.model_dump()} for some in (begun, run))
-    if found := difference(before, now):
-        key, was, wanted = found
-        raise UserError(f"start = {run.start}: made with {key} = {was}, not {wanted}")
+    if changed := difference(before, now):
+        key, was, wanted = changed
+        raise UserError(f"start = {quote(run.start)}: trained with {key} = {was}, not {wanted}")
     return model

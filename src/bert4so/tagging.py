@@ -14,11 +14,13 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from bert4so.errors import os_message
-from bert4so.nouns import WORDS, Nouns, find_nouns, find_tagger, full_name
+from bert4so.nouns import OBJECT, OTHER, SUBJECT, WORDS, Nouns, find_nouns, find_tagger, full_name
 from bert4so.progress import progress_bar, say
 
 FORM = 1
 """Of what is kept: another number where `nouns` comes to find others than before."""
+
+ROLE_NUMBERS = (OTHER, OBJECT, SUBJECT)
 
 CHUNK = 256
 """Sentences that are tagged, and kept, at a time."""
@@ -153,8 +155,9 @@ def _as_json(sentences: Sequence[str], nouns: Sequence[Nouns]) -> dict[str, str]
 
 
 def _is_whole(found: str) -> bool:
-    """Whether this is all of the JSON of some nouns."""
+    """Whether this is the complete JSON of some nouns."""
     try:
-        return isinstance(json.loads(found), dict)
-    except ValueError:
+        nouns = json.loads(found)
+    except (ValueError, RecursionError):
         return False
+    return isinstance(nouns, dict) and all(role in ROLE_NUMBERS for role in nouns.values())

@@ -10,8 +10,10 @@ from typing import Self
 from bert4so.data.lines import read_lines
 from bert4so.document import Document
 from bert4so.errors import UserError
+from bert4so.model_files import parse_json, read_text
 
 PADDING, UNKNOWN = 0, 1
+MAX_VOCABULARY_BYTES = 1 << 26
 WORD = re.compile(r"\w+|[^\w\s]")
 
 
@@ -49,10 +51,10 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """What `save` wrote."""
-        known = json.loads(path.read_text(encoding="utf-8"))
+        """Read what `save` wrote."""
+        known = parse_json(read_text(path, MAX_VOCABULARY_BYTES), path)
         if not isinstance(known, list) or not all(isinstance(word, str) for word in known):
-            raise UserError(f"{path}: wanted a list of words")
+            raise UserError(f"{path}: must hold a list of strings")
         return cls(known)
 
 

@@ -10,6 +10,7 @@ from bert4so.batch import Batch
 from bert4so.document import Decision
 from bert4so.inputs.pairs import PairsBatch
 from bert4so.model import Decoder, States
+from bert4so.ranking import check_finite
 
 
 class AggregatedDecoder(Decoder):
@@ -47,6 +48,7 @@ class AggregatedDecoder(Decoder):
         assert isinstance(batch, PairsBatch), "pairs come in batches of pairs"
         # In float64, in which the opposite of a pair that is all but sure is more than 0.
         chances = self.classify(states.sentences).cpu().double().softmax(1)[:, 1]
+        check_finite(chances.numpy())
         pairs = batch.to("cpu")
         decisions = []
         for document, n in enumerate(pairs.mask.sum(1).tolist()):

@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from bert4so.document import Document, Puzzle
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote
 from bert4so.inputs.words import WordsBatch, WordSettings, WordsInput
 from bert4so.model import Input
+from bert4so.model_files import read_object, string
 from bert4so.nouns import Nouns
 from bert4so.progress import say
 from bert4so.tagging import Tagger
@@ -101,15 +102,16 @@ class GraphInput(Input[GraphBatch]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """What `save` wrote; what finds the nouns must be on this machine, too."""
+        """Read what `save` wrote; the tagger must be installed here, too."""
         path = folder / "graph.json"
-        facts = json.loads(path.read_text(encoding="utf-8"))
+        facts = read_object(path)
+        name, version = string(path, facts, "tagger"), string(path, facts, "version")
         try:
-            tagger = Tagger(str(facts["tagger"]))
+            tagger = Tagger(name)
         except UserError as error:
             raise UserError(f"{path}: {error}") from None
-        if tagger.name != facts["version"]:
-            _say_once(f"{path}: the model learned with {facts['version']}, here is {tagger.name}")
+        if tagger.name != version:
+            _say_once(f"{path}: trained with {quote(version)}, but {tagger.name} is installed")
         return cls(WordsInput.load(folder), tagger)
 
     def _nouns(self, puzzles: Sequence[Puzzle]) -> list[list[Nouns]]:

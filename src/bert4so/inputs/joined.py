@@ -11,7 +11,7 @@ from transformers import PretrainedConfig
 
 from bert4so.batch import Batch, pad_orders
 from bert4so.document import Puzzle
-from bert4so.encoder import load_config, load_packer, with_dropout
+from bert4so.encoder import load_config, load_packer, load_saved, with_dropout
 from bert4so.model import Input
 from bert4so.packing import Packer
 
@@ -79,5 +79,5 @@ class JoinedInput(Input[JoinedBatch]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """What `save` wrote."""
-        return cls(Packer.load(folder), load_config(str(folder)))
+        """Read what `save` wrote."""
+        return cls(*load_saved(folder))

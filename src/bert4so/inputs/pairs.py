@@ -14,9 +14,10 @@ from transformers import PretrainedConfig
 from bert4so.batch import Batch, pad_orders
 from bert4so.data.draw import draw
 from bert4so.document import Puzzle
-from bert4so.encoder import load_config, load_packer, with_dropout
+from bert4so.encoder import load_config, load_packer, load_saved, with_dropout
 from bert4so.inputs.rows import Rows
 from bert4so.model import Input
+from bert4so.model_files import boolean, read_object
 from bert4so.packing import Packer
 
 LONGEST = 100
@@ -135,9 +136,10 @@ class PairsInput(Input[PairsBatch]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """What `save` wrote."""
-        settings = json.loads((folder / "pairs.json").read_text(encoding="utf-8"))
-        return cls(Packer.load(folder), load_config(str(folder)), **settings)
+        """Read what `save` wrote."""
+        path = folder / "pairs.json"
+        both_directions = boolean(path, read_object(path), "both_directions")
+        return cls(*load_saved(folder), both_directions)
 
     def _pairs(
         self, sentences: Sequence[str], pieces: list[list[int]], learn: bool

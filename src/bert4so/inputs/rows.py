@@ -14,9 +14,10 @@ from transformers import PretrainedConfig
 from bert4so.batch import Batch, pad_orders
 from bert4so.data.batches import within_budget
 from bert4so.document import Puzzle
-from bert4so.encoder import load_config, load_packer, with_dropout
+from bert4so.encoder import load_config, load_packer, load_saved, with_dropout
 from bert4so.model import Input
-from bert4so.packing import Layout, Packer
+from bert4so.model_files import integer, read_object
+from bert4so.packing import MAX_POSITIONS, Layout, Packer
 
 CHUNK = 2048
 """Tokens, padding included, that are encoded at once."""
@@ -138,9 +139,10 @@ class RowsInput(Input[RowsBatch]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """What `save` wrote."""
-        settings = json.loads((folder / "rows.json").read_text(encoding="utf-8"))
-        return cls(Packer.load(folder), load_config(str(folder)), **settings)
+        """Read what `save` wrote."""
+        path = folder / "rows.json"
+        max_pieces = integer(path, read_object(path), "max_pieces", 1, MAX_POSITIONS)
+        return cls(*load_saved(folder), max_pieces)
 
     @property
     def _room(self) -> int:

@@ -15,7 +15,11 @@ from bert4so.batch import Batch, pad_orders
 from bert4so.config import Settings
 from bert4so.document import Document, Puzzle
 from bert4so.model import Input
+from bert4so.model_files import integer, read_object
 from bert4so.vocabulary import PADDING, Vocabulary
+
+MAX_WORDS = 1_000_000
+"""Per sentence; more than a sentence of any limit has."""
 
 
 class WordSettings(Settings):
@@ -30,7 +34,7 @@ class WordSettings(Settings):
     vectors: str = ""
     vector: int = Field(100, ge=1)
     vocabulary: int = Field(100_000, ge=1)  # our choice: all words of most corpora
-    max_words: int = Field(100, ge=1)  # our choice: hardly a sentence is longer
+    max_words: int = Field(100, ge=1, le=MAX_WORDS)  # our choice: hardly a sentence is longer
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ class WordsInput(Input[WordsBatch]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """What `save` wrote."""
-        settings = json.loads((folder / "words.json").read_text(encoding="utf-8"))
-        return cls(Vocabulary.load(folder / "vocabulary.json"), int(settings["max_words"]))
+        """Read what `save` wrote."""
+        path = folder / "words.json"
+        max_words = integer(path, read_object(path), "max_words", 1, MAX_WORDS)
+        return cls(Vocabulary.load(folder / "vocabulary.json"), max_words)

@@ -12,6 +12,7 @@ from bert4so.decoders.pointer import PointerDecoder, mean_over_places, raw
 from bert4so.document_encoders.pooled import PreNormDocument
 from bert4so.inputs.words import WordsBatch, WordSettings, WordsInput
 from bert4so.model import OrderingModel
+from bert4so.model_files import MAX_LAYERS
 from bert4so.models.on_words import check_width, initialize, load_input, make_input
 from bert4so.sentence_encoders.words import BothEnds
 
@@ -22,7 +23,7 @@ class Config(WordSettings):
     """The numbers of the authors' code."""
 
     width: int = Field(1024, ge=2)
-    layers: int = Field(2, ge=1)
+    layers: int = Field(2, ge=1, le=MAX_LAYERS)
     heads: int = Field(8, ge=1)
     inner: int = Field(2048, ge=1)
     dropout: float = Field(0.1, ge=0, lt=1)

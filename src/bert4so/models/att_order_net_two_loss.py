@@ -14,6 +14,7 @@ from bert4so.decoders.pointer import PointerDecoder, raw, sum_over_places
 from bert4so.document_encoders.pooled import PostNormDocument
 from bert4so.inputs.words import WordsBatch, WordSettings, WordsInput
 from bert4so.model import Decoder, OrderingModel
+from bert4so.model_files import MAX_LAYERS
 from bert4so.models.on_words import check_width, initialize, load_input, make_input
 from bert4so.sentence_encoders.words import BothEnds
 
@@ -40,7 +41,7 @@ class Config(WordSettings):
     """
 
     width: int = Field(512, ge=2)
-    layers: int = Field(2, ge=1)
+    layers: int = Field(2, ge=1, le=MAX_LAYERS)
     heads: int = Field(4, ge=1)
     inner: int = Field(512, ge=1)
     features: int = Field(256, ge=1)

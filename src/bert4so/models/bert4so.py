@@ -17,6 +17,7 @@ from bert4so.errors import UserError
 from bert4so.inputs.joined import JoinedBatch, JoinedInput
 from bert4so.losses import list_mle, margin_list_mle
 from bert4so.model import OrderingModel
+from bert4so.model_files import MAX_LAYERS
 from bert4so.sentence_encoders.joined import AtCls, JoinedRow, MeanOfPieces
 
 
@@ -27,7 +28,7 @@ class Config(Settings):
     encoder_dropout: float = Field(0.1, ge=0, lt=1)  # as BERT was pretrained
     embeddings: Literal["learned", "fixed"] = "learned"  # those of word pieces, in training
     pooling: Literal["cls", "mean"] = "cls"
-    layers: int = Field(2, ge=1)
+    layers: int = Field(2, ge=1, le=MAX_LAYERS)
     heads: int = Field(12, ge=1)  # our choice: as in the encoder
     dropout: float = Field(0.1, ge=0, lt=1)  # our choice: as in the encoder
     hidden: int = Field(200, ge=1)

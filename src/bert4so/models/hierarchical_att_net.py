@@ -12,6 +12,7 @@ from bert4so.decoders.attention import AttentionPointer
 from bert4so.document_encoders.gated import GatedDocument
 from bert4so.inputs.words import WordsBatch, WordSettings, WordsInput
 from bert4so.model import OrderingModel
+from bert4so.model_files import MAX_LAYERS
 from bert4so.models.on_words import check_width, initialize, load_input, make_input
 from bert4so.sentence_encoders.attention import AttendedWords
 
@@ -32,7 +33,7 @@ class Config(WordSettings):
     max_words: int = Field(25, ge=1)
     width: int = Field(512, ge=2)
     word_heads: int = Field(8, ge=1)
-    blocks: int = Field(3, ge=1)
+    blocks: int = Field(3, ge=1, le=MAX_LAYERS)
     heads: int = Field(4, ge=1)
     dropout: float = Field(0.15, ge=0, lt=1)
     beam: int = Field(16, ge=1)

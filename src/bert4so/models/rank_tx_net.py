@@ -16,6 +16,7 @@ from bert4so.errors import UserError
 from bert4so.inputs.rows import RowsBatch, RowsInput
 from bert4so.losses import list_mle
 from bert4so.model import OrderingModel
+from bert4so.model_files import MAX_LAYERS
 from bert4so.sentence_encoders.rows import AtRowCls, MeanOfRow, RowEncoder, RowSentences
 
 
@@ -30,7 +31,7 @@ class Config(Settings):
     encoder_dropout: float = Field(0.1, ge=0, lt=1)  # as BERT was pretrained
     pooling: Literal["cls", "mean"] = "cls"
     max_pieces: int = Field(128, ge=1)  # our choice
-    layers: int = Field(2, ge=1)  # our choice: as BERT4SO
+    layers: int = Field(2, ge=1, le=MAX_LAYERS)  # our choice: as BERT4SO
     heads: int = Field(12, ge=1)  # our choice: as BERT4SO
     dropout: float = Field(0.1, ge=0, lt=1)  # our choice: as in the encoder
     hidden: int = Field(200, ge=1)  # our choice: as BERT4SO

@@ -17,6 +17,7 @@ from bert4so.document import Document
 from bert4so.document_encoders.graph import GraphDocument
 from bert4so.inputs.graph import GraphBatch, GraphInput, GraphSettings
 from bert4so.model import OrderingModel
+from bert4so.model_files import MAX_LAYERS
 from bert4so.models.on_words import give_vectors
 from bert4so.sentence_encoders.words import BothEnds
 
@@ -27,7 +28,7 @@ class Config(GraphSettings):
     hidden: int = Field(300, ge=2, multiple_of=2)  # half of it in each direction
     entity: int = Field(150, ge=1)
     role: int = Field(50, ge=1)
-    layers: int = Field(3, ge=1)
+    layers: int = Field(3, ge=1, le=MAX_LAYERS)
     dropout: float = Field(0.5, ge=0, lt=1)
     beam: int = Field(64, ge=1)
 

@@ -16,6 +16,7 @@ from bert4so.decoders.pointer import PointerDecoder, raw, sum_over_places
 from bert4so.document_encoders.reading import ReadingDocument
 from bert4so.inputs.words import WordsBatch, WordSettings, WordsInput
 from bert4so.model import OrderingModel
+from bert4so.model_files import MAX_LAYERS
 from bert4so.models.on_words import initialize, load_input, make_input
 from bert4so.sentence_encoders.words import LastHidden
 
@@ -28,7 +29,7 @@ class Config(WordSettings):
     vector: int = Field(300, ge=1)
     hidden: int = Field(1000, ge=1)
     scoring: int = Field(500, ge=1)
-    cycles: int = Field(10, ge=1)
+    cycles: int = Field(10, ge=1, le=MAX_LAYERS)
     dropout: float = Field(0.0, ge=0, lt=1)  # our choice: the paper names none
     beam: int = Field(100, ge=1)
     negatives: Literal["all"] | NonNegativeInt = "all"  # sentences of other documents, in training
