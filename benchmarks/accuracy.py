@@ -19,13 +19,13 @@ from typing import Any
 
 from accelerate.state import AcceleratorState
 
-from bert4so.config import Run
-from bert4so.data.draw import draw
-from bert4so.evaluate import measure, solve
-from bert4so.machine import machine
-from bert4so.progress import progress_bar
-from bert4so.run import read_run
-from bert4so.train import Trainer, splits_of
+from bert4so.common.machine import machine
+from bert4so.common.progress import progress_bar
+from bert4so.common.stable_hash import draw
+from bert4so.config.schema import Run
+from bert4so.evaluation.evaluate import measure, solve
+from bert4so.systems.run_config import read_run
+from bert4so.training.train import Trainer, splits_of
 
 SEEDS = (1, 2, 3)
 PLAIN = "a plain loop"

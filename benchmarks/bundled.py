@@ -13,17 +13,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from bert4so.checkpoint import load_run
-from bert4so.config import Run
+from bert4so.common.machine import machine
+from bert4so.common.progress import progress_bar
+from bert4so.config.schema import Run
 from bert4so.data.check import shared
 from bert4so.data.corpus import find_corpus, read_split, shuffle_seed
 from bert4so.document import Document
-from bert4so.evaluate import solve
-from bert4so.machine import machine
-from bert4so.orderer import BUNDLED, Orderer
-from bert4so.progress import progress_bar
-from bert4so.summary import summarize
-from bert4so.train import splits_of
+from bert4so.evaluation.evaluate import solve
+from bert4so.evaluation.summary import summarize
+from bert4so.inference.orderer import BUNDLED, Orderer
+from bert4so.training.checkpoint import load_run
+from bert4so.training.train import splits_of
 
 
 def main() -> None:

@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
+from bert4so.common.machine import machine
 from bert4so.data.corpus import find_corpus, read_split
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Order, Puzzle
-from bert4so.machine import machine
-from bert4so.metrics import kendall_tau
-from bert4so.orderer import BUNDLED
-from bert4so.passes import Passes
-from bert4so.runtime import ExportedModel
-from bert4so.windows import Windows, fits_a_row
+from bert4so.evaluation.metrics import kendall_tau
+from bert4so.inference.onnx_model import ExportedModel
+from bert4so.inference.orderer import BUNDLED
+from bert4so.inference.passes import Passes
+from bert4so.inference.windows import Windows, fits_a_row
 
 TALES, AWARDS = "fairytaleqa_sections", "nsf_awards"
 SECTION = re.compile(r"-story-\d+$")

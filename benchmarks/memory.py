@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bert4so import Orderer
-from bert4so.machine import machine
+from bert4so.common.machine import machine
 
 STORY = ["Apple {} fell .", "She ate it ."]
 """Short: it is many that are to be ordered here, in less than an hour."""

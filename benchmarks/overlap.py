@@ -15,15 +15,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from bert4so.common.machine import machine
+from bert4so.common.progress import progress_bar
 from bert4so.data.corpus import find_corpus, read_split, shuffle_seed
 from bert4so.data.overlap import overlaps
 from bert4so.document import Document
-from bert4so.evaluate import measure, solve
-from bert4so.machine import machine
-from bert4so.orderer import Orderer
-from bert4so.progress import progress_bar
-from bert4so.run import read_run
-from bert4so.train import splits_of
+from bert4so.evaluation.evaluate import measure, solve
+from bert4so.inference.orderer import Orderer
+from bert4so.systems.run_config import read_run
+from bert4so.training.train import splits_of
 
 WORDS = 5
 MUCH = 0.3

@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bert4so.common.machine import machine
 from bert4so.data.corpus import find_corpus, read_split, sampled
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
-from bert4so.machine import machine
-from bert4so.metrics import average
-from bert4so.orderer import BUNDLED, Orderer
-from bert4so.runtime import ExportedModel
-from bert4so.windows import fits_a_row
+from bert4so.evaluation.metrics import average
+from bert4so.inference.onnx_model import ExportedModel
+from bert4so.inference.orderer import BUNDLED, Orderer
+from bert4so.inference.windows import fits_a_row
 
 PASSES = (1, 2, 4, 8)
 

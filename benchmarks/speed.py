@@ -26,18 +26,18 @@ from onnx import TensorProto
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 from onnx.numpy_helper import from_array
 
-from bert4so.checkpoint import load_model
-from bert4so.config import checked
+from bert4so.common.machine import cores, machine
+from bert4so.config.schema import checked
 from bert4so.data.corpus import find_corpus, read_split, sampled
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Puzzle
-from bert4so.export import export
-from bert4so.inputs.pairs import PairsInput
-from bert4so.machine import cores, machine
-from bert4so.model import OrderingModel
-from bert4so.models import MODELS
-from bert4so.orderer import Orderer
-from bert4so.windows import fits_a_row
+from bert4so.export.to_onnx import export
+from bert4so.inference.orderer import Orderer
+from bert4so.inference.windows import fits_a_row
+from bert4so.modeling.base import OrderingModel
+from bert4so.modeling.inputs.pairs_input import PairsInput
+from bert4so.systems import MODELS
+from bert4so.training.checkpoint import load_model
 
 REPEATS = 5
 DOCUMENTS = 128

@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from bert4so.experiments.paper import CORPORA as PAPER
-from bert4so.experiments.paper import TABLE_1
+from bert4so.experiments.report.paper_numbers import CORPORA as PAPER
+from bert4so.experiments.report.paper_numbers import TABLE_1
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "src" / "bert4so" / "pretrained" / "README.md"]

@@ -21,16 +21,16 @@ import torch
 from accelerate.state import AcceleratorState
 from torch.nn.utils import clip_grad_norm_
 
-from bert4so.config import Run
+from bert4so.common.machine import machine
+from bert4so.config.schema import Run
 from bert4so.data.batches import epoch_batches
 from bert4so.data.corpus import Splits, find_corpus, read_split
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
-from bert4so.machine import machine
-from bert4so.model import OrderingModel
-from bert4so.models import MODELS
-from bert4so.run import read_run
-from bert4so.train import Trainer
+from bert4so.modeling.base import OrderingModel
+from bert4so.systems import MODELS
+from bert4so.systems.run_config import read_run
+from bert4so.training.train import Trainer
 
 SECONDS = 12
 """At a turn each takes steps for so long: at least one, for one way is slower than all others."""

@@ -9,7 +9,7 @@ from bert4so import Document, Orderer
 from bert4so.data.corpus import read_split
 from bert4so.data.shuffle import shuffle
 from bert4so.document import inverse
-from bert4so.metrics import kendall_tau
+from bert4so.evaluation.metrics import kendall_tau
 
 SAMPLE = Path(__file__).parent.parent / "data" / "sample"
 SHOWN = {

@@ -12,16 +12,16 @@ import pytest
 import torch
 from hypothesis import settings
 
-from bert4so.checkpoint import save_model
 from bert4so.cli import main
-from bert4so.config import Run, merge
+from bert4so.config.schema import Run, merge
 from bert4so.data.corpus import Splits
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.experiments.plan import Experiment, read_experiment
-from bert4so.model import OrderingModel
-from bert4so.models import MODELS
-from bert4so.run import read_run
+from bert4so.modeling.base import OrderingModel
+from bert4so.systems import MODELS
+from bert4so.systems.run_config import read_run
+from bert4so.training.checkpoint import save_model
 from tiny import make_encoder
 
 for name in ("BERT4SO_DATA", "BERT4SO_SPACY", "BERT4SO_CACHE"):

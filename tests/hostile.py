@@ -472,8 +472,8 @@ def start_with(folder: Path) -> str:
     The good run stands beside it, as "good-run".
     """
     from bert4so import UserError
-    from bert4so.checkpoint import load_model
-    from bert4so.start import first_model
+    from bert4so.training.checkpoint import load_model
+    from bert4so.training.start import first_model
 
     run, _ = load_model(folder.parent / "good-run")
     try:

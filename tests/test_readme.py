@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bert4so.cli import app
-from bert4so.data.jsonl import write_records
-from bert4so.experiments.page import write_page
+from bert4so.experiments.report.page import write_page
+from bert4so.io.jsonl import write_records
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))

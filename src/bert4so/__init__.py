@@ -1,9 +1,9 @@
 """Puts sentences in order."""
 
-from bert4so.backend import Backend
 from bert4so.document import Decision, Document, Order, Ordering, Puzzle
 from bert4so.errors import UserError
-from bert4so.orderer import Orderer
+from bert4so.inference.backend import Backend
+from bert4so.inference.orderer import Orderer
 
 __all__ = [
     "Backend",

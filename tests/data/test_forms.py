@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from bert4so.data.bad import Skipping, stop
-from bert4so.data.files import Files
 from bert4so.data.forms import FORMS
-from bert4so.data.readers.found import Columns, split_of
+from bert4so.data.readers.raw_document import Columns, split_of
 from bert4so.errors import UserError
+from bert4so.io.files import Files
+from bert4so.io.on_error import Skipping, stop
 
 STORIES = [("s1", ["We woke.", "We ate.", "We slept."]), ("s2", ["He came, he saw.", "He left."])]
 

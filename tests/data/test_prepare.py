@@ -8,14 +8,14 @@ import sys
 import pytest
 
 from bert4so.data import sentences
-from bert4so.data.bad import Skipping, stop
 from bert4so.data.card import read_card
 from bert4so.data.corpus import read_split, read_splits
 from bert4so.data.prepare import divide, prepare
-from bert4so.data.readers.found import Found
+from bert4so.data.readers.raw_document import Found
 from bert4so.data.sentences import split_text, with_sentences
 from bert4so.data.shuffle import shuffle
 from bert4so.errors import UserError
+from bert4so.io.on_error import Skipping, stop
 
 
 def found(number, split=None, name=None):
@@ -150,8 +150,8 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path):
 import re, sys
 from pathlib import Path
 from bert4so.data.prepare import prepare
-from bert4so.data.bad import stop
-from bert4so.data.readers.found import Found
+from bert4so.io.on_error import stop
+from bert4so.data.readers.raw_document import Found
 def most():  # not ru_maxrss, which a child has from its parent
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 def some(n):

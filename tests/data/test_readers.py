@@ -10,16 +10,16 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 import zstandard
 
-from bert4so.data.bad import Skipping, stop
-from bert4so.data.files import Files
 from bert4so.data.readers.abstracts import read_abstracts
 from bert4so.data.readers.anthology import anthology_id, read_anthology
 from bert4so.data.readers.awards import read_awards
-from bert4so.data.readers.found import Columns, Found, Reader
+from bert4so.data.readers.raw_document import Columns, Found, Reader
 from bert4so.data.readers.rocstories import read_rocstories
-from bert4so.data.readers.table import read_csv
+from bert4so.data.readers.tabular import read_csv
 from bert4so.data.readers.vist import read_vist
 from bert4so.errors import UserError
+from bert4so.io.files import Files
+from bert4so.io.on_error import Skipping, stop
 
 
 def photo(story, order, original, **changes):

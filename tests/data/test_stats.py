@@ -3,12 +3,12 @@
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from bert4so.data.bad import stop
 from bert4so.data.check import NUMBERED, ORDINAL, changed, findings, shared
 from bert4so.data.prepare import prepare
-from bert4so.data.readers.found import Found
+from bert4so.data.readers.raw_document import Found
 from bert4so.data.stats import PAPER, compared, statistics
 from bert4so.document import Document
+from bert4so.io.on_error import stop
 
 
 @pytest.fixture

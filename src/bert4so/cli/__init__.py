@@ -16,8 +16,8 @@ from bert4so.cli.export import export
 from bert4so.cli.order import order
 from bert4so.cli.score import score
 from bert4so.cli.train import train
+from bert4so.common.progress import STDERR
 from bert4so.errors import UserError, os_message
-from bert4so.progress import STDERR
 
 app = typer.Typer(
     name="bert4so",

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from bert4so.aligned import aligned
 from bert4so.cli.options import CountSingle, Json, need_data_extra
-from bert4so.data.orders import read_pairs
-from bert4so.metrics import counted
-from bert4so.summary import counted_line, shown
+from bert4so.common.text_table import aligned
+from bert4so.evaluation.metrics import counted
+from bert4so.evaluation.predictions import read_pairs
+from bert4so.evaluation.summary import counted_line, shown
 
 
 def compare(
@@ -37,7 +37,7 @@ def compare(
     bert4so compare a/predictions.jsonl b/predictions.jsonl truth.jsonl
     """
     need_data_extra()
-    from bert4so.significance import compare as tested
+    from bert4so.evaluation.significance import compare as tested
 
     ones, left_out = counted(read_pairs(one, true), count_single)
     others, _ = counted(read_pairs(other, true), count_single)

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from bert4so.aligned import aligned
 from bert4so.cli.options import SkipBad, bad_ones
-from bert4so.data.bad import Skipping
+from bert4so.common.progress import progress_bar, say
+from bert4so.common.text_table import aligned
 from bert4so.data.card import read_card
 from bert4so.data.corpus import SPLITS, corpora, find_corpus, shelves, splits_there
 from bert4so.errors import UserError
-from bert4so.progress import progress_bar, say
+from bert4so.io.on_error import Skipping
 
 app = typer.Typer(
     name="data",
@@ -104,11 +104,11 @@ def prepare(
 
     bert4so data prepare jsonl data/sample/train.jsonl --out data/mine
     """
-    from bert4so.data.files import Files
     from bert4so.data.forms import FORMS
     from bert4so.data.prepare import prepare as write
-    from bert4so.data.readers.found import Columns
+    from bert4so.data.readers.raw_document import Columns
     from bert4so.data.sentences import with_sentences
+    from bert4so.io.files import Files
 
     if form not in FORMS:
         raise UserError(f'"{form}": no such form (known: {", ".join(FORMS)})')
@@ -143,7 +143,7 @@ def stats(folders: Folders) -> None:
     bert4so data stats data/sample
     """
     from bert4so.data.stats import HEAD, compared, statistics
-    from bert4so.locate import load_tokenizer
+    from bert4so.text.encoder_files import load_tokenizer
 
     tokenizer = load_tokenizer()
     lines = [*HEAD]
@@ -165,7 +165,7 @@ def check(folders: Folders) -> None:
     bert4so data check data/sample
     """
     from bert4so.data.check import changed, findings, shared
-    from bert4so.locate import load_tokenizer
+    from bert4so.text.encoder_files import load_tokenizer
 
     tokenizer = load_tokenizer()
     named = _named(folders)

@@ -2,7 +2,7 @@
 
 import sys
 
-from bert4so.doctor import findings
+from bert4so.cli.installation import findings
 
 
 def doctor() -> None:

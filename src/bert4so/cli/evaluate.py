@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from bert4so.atomic import write_whole
-from bert4so.backend import Backend
 from bert4so.cli.options import (
     CountSingle,
     Json,
@@ -18,14 +16,16 @@ from bert4so.cli.options import (
     need_train_extra,
     write_summary,
 )
-from bert4so.data.bad import OnBad, Skipping
+from bert4so.common.progress import STDERR, progress_bar
 from bert4so.data.corpus import find_corpus, read_split, shuffle_seed, split_path
-from bert4so.data.jsonl import write_records
 from bert4so.document import Document, Puzzle
-from bert4so.evaluate import Solved, fits, predictions, reshuffled, truths
-from bert4so.orderer import BUNDLED, Orderer
-from bert4so.progress import STDERR, progress_bar
-from bert4so.summary import Summary, rows, summarize
+from bert4so.evaluation.evaluate import Solved, fits, predictions, reshuffled, truths
+from bert4so.evaluation.summary import Summary, rows, summarize
+from bert4so.inference.backend import Backend
+from bert4so.inference.orderer import BUNDLED, Orderer
+from bert4so.io.atomic import write_whole
+from bert4so.io.jsonl import write_records
+from bert4so.io.on_error import OnBad, Skipping
 
 
 def evaluate(
@@ -85,7 +85,7 @@ def evaluate(
     bert4so evaluate runs/sample sample --report report.html
     """
     need_train_extra()
-    from bert4so.processes import part, processes, solve_together, take_device
+    from bert4so.training.distributed import part, processes, solve_together, take_device
 
     first = processes().is_main_process
     STDERR.quiet |= not first
@@ -131,8 +131,8 @@ def _write_page(
     held_out: Sequence[Solved],
     summary: Summary,
 ) -> None:
-    from bert4so.machine import machine
-    from bert4so.page import evaluation_page
+    from bert4so.common.machine import machine
+    from bert4so.evaluation.html_report import evaluation_page
 
     facts = [
         ("model", str(run)),

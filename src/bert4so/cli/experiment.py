@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from bert4so.cli.options import need_train_extra
+from bert4so.common.progress import say
 from bert4so.errors import Stopped, UserError
-from bert4so.progress import say
 
 RESULTS = Path("results")
 
@@ -58,9 +58,9 @@ def run(
     """
     need_train_extra()
     from bert4so.experiments.cells import is_finished, run_cell
+    from bert4so.experiments.corpus_statistics import write_statistics
+    from bert4so.experiments.eta import remaining
     from bert4so.experiments.plan import all_cells, read_experiment
-    from bert4so.experiments.remaining import remaining
-    from bert4so.experiments.statistics import write_statistics
 
     results = out or RESULTS / config.stem
     planned = read_experiment(config)
@@ -111,7 +111,7 @@ def table(
     bert4so experiment table sample
     """
     need_train_extra()
-    from bert4so.experiments.page import write_page
+    from bert4so.experiments.report.page import write_page
 
     folder = Path(name) if Path(name).is_dir() else RESULTS / name
     if not (folder / "experiment.toml").exists():

@@ -47,8 +47,8 @@ def export(
     bert4so export runs/sample --out models/sample --int8
     """
     need_train_extra()
-    from bert4so.checkpoint import load_run
-    from bert4so.export import export as write
+    from bert4so.export.to_onnx import export as write
+    from bert4so.training.checkpoint import load_run
 
     if out.exists():
         raise UserError(f"{out} exists: remove it, or choose another --out")

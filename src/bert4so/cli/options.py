@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from bert4so.data.bad import OnBad, Skipping, stop
-from bert4so.doctor import EXTRAS
+from bert4so.cli.installation import EXTRAS
 from bert4so.errors import UserError
-from bert4so.summary import Summary, table
+from bert4so.evaluation.summary import Summary, table
+from bert4so.io.on_error import OnBad, Skipping, stop
 
 SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Leave out what cannot be used, and say how much it was.")

@@ -10,20 +10,20 @@ from typing import Annotated
 
 import typer
 
-from bert4so.backend import Backend
 from bert4so.cli.options import SkipBad, bad_ones
-from bert4so.data.answers import Answers
-from bert4so.data.bad import OnBad, Skipping
-from bert4so.data.destination import open_answers
-from bert4so.data.files import STDIN
-from bert4so.data.jsonl import Record, dumped
-from bert4so.data.source import count_documents, read_source
+from bert4so.common.progress import Advance, bars_are_shown, progress_bar, say
 from bert4so.document import Ordering, Puzzle
 from bert4so.errors import UserError
-from bert4so.evaluate import fits
-from bert4so.metrics import kendall_tau
-from bert4so.orderer import BUNDLED, MOST_PASSES, Orderer
-from bert4so.progress import Advance, bars_are_shown, progress_bar, say
+from bert4so.evaluation.evaluate import fits
+from bert4so.evaluation.metrics import kendall_tau
+from bert4so.inference.backend import Backend
+from bert4so.inference.orderer import BUNDLED, MOST_PASSES, Orderer
+from bert4so.io.files import STDIN
+from bert4so.io.jsonl import Record, dumped
+from bert4so.io.on_error import OnBad, Skipping
+from bert4so.io.open_writer import open_answers
+from bert4so.io.resumable_writer import Answers
+from bert4so.io.source import count_documents, read_source
 
 NEAR = 0.05
 """Scores that differ by less are of the same model."""

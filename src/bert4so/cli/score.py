@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from bert4so.cli.options import CountSingle, Json, write_summary
-from bert4so.data.orders import read_pairs
-from bert4so.summary import summarize
+from bert4so.evaluation.predictions import read_pairs
+from bert4so.evaluation.summary import summarize
 
 
 def score(

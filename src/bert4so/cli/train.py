@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from bert4so.cli.options import SkipBad, bad_ones, need_train_extra
-from bert4so.data.bad import Skipping
+from bert4so.common.progress import STDERR
 from bert4so.data.corpus import find_corpus
 from bert4so.errors import UserError, os_message
-from bert4so.progress import STDERR
+from bert4so.io.on_error import Skipping
 
 
 def train(
@@ -64,11 +64,11 @@ def train(
     bert4so train configs/bert4so-neurips.toml --set train.epochs=1
     """
     need_train_extra()
-    from bert4so.processes import part, processes
-    from bert4so.run import read_run
-    from bert4so.run_folder import check_folder, hold_folder
-    from bert4so.train import splits_of
-    from bert4so.train import train as learn
+    from bert4so.systems.run_config import read_run
+    from bert4so.training.distributed import part, processes
+    from bert4so.training.run_folder import check_folder, hold_folder
+    from bert4so.training.train import splits_of
+    from bert4so.training.train import train as learn
 
     assignments = [*(set_ or []), *([f"corpus={json.dumps(corpus)}"] if corpus else [])]
     run = read_run(config, assignments)

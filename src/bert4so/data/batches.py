@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bert4so.data.draw import draw
+from bert4so.common.stable_hash import draw
 
 POOL = 50
 """Batches are cut from pools of this many batches: like lengths together, yet drawn at random."""

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_origin
 
-from bert4so.atomic import write_whole
 from bert4so.errors import UserError, quote
+from bert4so.io.atomic import write_whole
 
 NAME = "corpus.json"
 FORM = 1

@@ -10,12 +10,12 @@ from tokenizers import Tokenizer
 
 from bert4so.data.card import read_card
 from bert4so.data.corpus import split_path
-from bert4so.data.files import open_binary
 from bert4so.data.overlap import overlaps
 from bert4so.data.stats import piece_lengths
 from bert4so.document import Document
 from bert4so.errors import UserError
-from bert4so.packing import kept_lengths
+from bert4so.io.files import open_binary
+from bert4so.text.packing import kept_lengths
 
 POSITIONS = 512
 """What BERT and its kin read at once."""

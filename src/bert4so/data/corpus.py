@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from bert4so.data.bad import OnBad, stop
+from bert4so.common.stable_hash import draw
 from bert4so.data.card import read_card
-from bert4so.data.draw import draw
-from bert4so.data.files import PACKED
-from bert4so.data.jsonl import read_documents
 from bert4so.data.shuffle import EVALUATION_SEED
 from bert4so.document import Document
 from bert4so.errors import UserError
+from bert4so.io.files import PACKED
+from bert4so.io.jsonl import read_documents
+from bert4so.io.on_error import OnBad, stop
 
 SPLITS = ("train", "valid", "test")
 

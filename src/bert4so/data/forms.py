@@ -6,11 +6,11 @@ from bert4so.data.readers.abstracts import read_abstracts
 from bert4so.data.readers.anthology import read_anthology
 from bert4so.data.readers.awards import read_awards
 from bert4so.data.readers.dataset import read_dataset
-from bert4so.data.readers.found import Reader
-from bert4so.data.readers.jsonl import read_jsonl
+from bert4so.data.readers.json_lines import read_jsonl
+from bert4so.data.readers.plain_text import read_paragraphs, read_text
+from bert4so.data.readers.raw_document import Reader
 from bert4so.data.readers.rocstories import read_rocstories
-from bert4so.data.readers.table import read_csv, read_parquet
-from bert4so.data.readers.text import read_paragraphs, read_text
+from bert4so.data.readers.tabular import read_csv, read_parquet
 from bert4so.data.readers.vist import read_vist
 
 

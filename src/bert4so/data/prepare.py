@@ -8,14 +8,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
-from bert4so.atomic import whole_file
-from bert4so.data.bad import OnBad, Skipping
+from bert4so.common.stable_hash import draw
 from bert4so.data.card import Card, Part, write_card
-from bert4so.data.draw import draw
-from bert4so.data.jsonl import dumped
-from bert4so.data.readers.found import Found
+from bert4so.data.readers.raw_document import Found
 from bert4so.document import check_sentences
 from bert4so.errors import UserError
+from bert4so.io.atomic import whole_file
+from bert4so.io.jsonl import dumped
+from bert4so.io.on_error import OnBad, Skipping
 
 SHARE = 10
 """One in so many documents goes to validation, and as many to the test."""

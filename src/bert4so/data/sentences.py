@@ -8,7 +8,7 @@ from itertools import islice
 from multiprocessing import get_context
 from typing import Any
 
-from bert4so.data.readers.found import Found
+from bert4so.data.readers.raw_document import Found
 from bert4so.errors import UserError
 
 BUFFER = 512

@@ -1,6 +1,6 @@
 """The one place where a document loses its order."""
 
-from bert4so.data.draw import draw
+from bert4so.common.stable_hash import draw
 from bert4so.document import Document, Puzzle, inverse
 
 EVALUATION_SEED = 0

@@ -15,23 +15,23 @@ from typing import Any
 import torch
 
 import bert4so
-from bert4so.atomic import write_whole
-from bert4so.backend import Backend
-from bert4so.checkpoint import load_model
-from bert4so.clock import Clock
-from bert4so.config import Settings, dump_toml
+from bert4so.config.schema import Settings, dump_toml
 from bert4so.data.corpus import find_corpus, read_split
-from bert4so.data.jsonl import parse_records
-from bert4so.data.lines import read_lines
-from bert4so.data.orders import read_pairs
 from bert4so.document import Puzzle
 from bert4so.errors import UserError
-from bert4so.evaluate import fits
+from bert4so.evaluation.evaluate import fits
+from bert4so.evaluation.metrics import counted, kendall_tau
+from bert4so.evaluation.predictions import read_pairs
 from bert4so.experiments.plan import Cell
-from bert4so.metrics import counted, kendall_tau
-from bert4so.processes import on_cpu, take_device
-from bert4so.run_folder import check_folder, hold_folder
-from bert4so.train import check_same, splits_of, train
+from bert4so.inference.backend import Backend
+from bert4so.io.atomic import write_whole
+from bert4so.io.jsonl import parse_records
+from bert4so.io.lines import read_lines
+from bert4so.training.checkpoint import load_model
+from bert4so.training.clock import Clock
+from bert4so.training.distributed import on_cpu, take_device
+from bert4so.training.run_folder import check_folder, hold_folder
+from bert4so.training.train import check_same, splits_of, train
 
 LENGTHS = (5, 10, 20, 40)
 """Numbers of sentences that are ordered to see how long that takes, where they can be."""

@@ -12,11 +12,11 @@ github.com/shrimai/Topological-Sort-for-Sentence-Ordering.
 from collections.abc import Iterator
 from pathlib import Path
 
-from bert4so.data.bad import OnBad
-from bert4so.data.files import PACKED, Files
-from bert4so.data.lines import read_lines
-from bert4so.data.readers.found import Columns, Found, split_of
+from bert4so.data.readers.raw_document import Columns, Found, split_of
 from bert4so.errors import UserError
+from bert4so.io.files import PACKED, Files
+from bert4so.io.lines import read_lines
+from bert4so.io.on_error import OnBad
 
 END = "<eos>"
 YEARS = {"2013le_papers": "train", "2014_papers": "valid", "2015_papers": "test"}

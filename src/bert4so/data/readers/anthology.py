@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import IO
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
-from bert4so.data.bad import OnBad
-from bert4so.data.files import Files
-from bert4so.data.lines import reading
-from bert4so.data.readers.found import Columns, Found
+from bert4so.data.readers.raw_document import Columns, Found
 from bert4so.errors import UserError
+from bert4so.io.files import Files
+from bert4so.io.lines import reading
+from bert4so.io.on_error import OnBad
 
 
 def read_anthology(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:

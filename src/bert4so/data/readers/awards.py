@@ -15,11 +15,11 @@ from pathlib import Path, PurePath
 from xml.etree import ElementTree
 from zipfile import BadZipFile, ZipFile
 
-from bert4so.data.bad import OnBad
-from bert4so.data.files import Files, plain_suffix
-from bert4so.data.lines import reading
-from bert4so.data.readers.found import Columns, Found
+from bert4so.data.readers.raw_document import Columns, Found
 from bert4so.errors import UserError
+from bert4so.io.files import Files, plain_suffix
+from bert4so.io.lines import reading
+from bert4so.io.on_error import OnBad
 
 LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from bert4so.data.bad import OnBad
-from bert4so.data.files import Files
-from bert4so.data.readers.found import SPLITS, Columns, Found
-from bert4so.data.readers.rows import from_rows
+from bert4so.data.readers.raw_document import SPLITS, Columns, Found
+from bert4so.data.readers.table_rows import from_rows
 from bert4so.errors import UserError
+from bert4so.io.files import Files
+from bert4so.io.on_error import OnBad
 
 
 def read_dataset(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from bert4so.data.bad import OnBad
-from bert4so.data.files import Files
-from bert4so.data.lines import reading
-from bert4so.data.readers.found import Columns, Found
+from bert4so.data.readers.raw_document import Columns, Found
 from bert4so.errors import UserError
+from bert4so.io.files import Files
+from bert4so.io.lines import reading
+from bert4so.io.on_error import OnBad
 
 ID = "storyid"
 SENTENCES = ("sentence1", "sentence2", "sentence3", "sentence4", "sentence5")

@@ -1,0 +1,1 @@
+"""What every package may use: progress, the machine, text columns, stable hashes."""

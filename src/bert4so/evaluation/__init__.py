@@ -1,0 +1,1 @@
+"""Metrics of orders, and what they say about a model."""

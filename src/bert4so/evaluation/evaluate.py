@@ -1,0 +1,83 @@
+"""A backend measured on documents whose order is known."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from bert4so.data.shuffle import EVALUATION_SEED, shuffle
+from bert4so.document import Document, Order, Ordering, Puzzle
+from bert4so.errors import UserError
+from bert4so.evaluation.metrics import Metrics, average, interchange
+from bert4so.inference.backend import Backend
+from bert4so.io.jsonl import Record
+from bert4so.io.on_error import OnBad
+
+BUFFER = 256
+"""Puzzles that a backend is given at once."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A document's puzzle, its answer, and what a backend made of it without the answer."""
+
+    id: str
+    puzzle: Puzzle
+    ordering: Ordering
+
+    @property
+    def orders(self) -> tuple[Order, Order]:
+        """The predicted order and the true one; identical sentences are interchangeable."""
+        true = self.puzzle.order
+        assert true is not None, "evaluation makes its puzzles of documents"
+        return interchange(self.ordering.order, true, self.puzzle.sentences), true
+
+
+def fits(backend: Backend, puzzle: Puzzle, where: str, on_bad: OnBad) -> bool:
+    """Whether the backend can order the puzzle; one that it cannot is bad."""
+    try:
+        backend.check(puzzle)
+    except UserError as error:
+        on_bad(UserError(f"{where}: {error}"))
+        return False
+    return True
+
+
+def solve(
+    backend: Backend,
+    documents: Sequence[Document],
+    seed: int | str = EVALUATION_SEED,
+    advance: Callable[[int], None] = lambda done: None,
+) -> list[Solved]:
+    """Every document shuffled by the seed and ordered; `advance` is told how many."""
+    solved: list[Solved] = []
+    for start in range(0, len(documents), BUFFER):
+        some = documents[start : start + BUFFER]
+        puzzles = [shuffle(document, seed) for document in some]
+        orderings = backend.order([puzzle.without_answer() for puzzle in puzzles])
+        solved += [
+            Solved(document.id, puzzle, ordering)
+            for document, puzzle, ordering in zip(some, puzzles, orderings, strict=True)
+        ]
+        advance(len(some))
+    return solved
+
+
+def measure(solved: Iterable[Solved], count_single: bool = False) -> Metrics:
+    """The metrics of what was solved."""
+    return average((one.orders for one in solved), count_single)
+
+
+def reshuffled(seed: int, shuffles: int) -> list[int | str]:
+    """Seeds for so many independent shuffles, the first the corpus's own."""
+    return [seed, *(f"{seed}/{k}" for k in range(1, shuffles))]
+
+
+def predictions(solved: Iterable[Solved]) -> Iterable[Record]:
+    """A record a document: its id, the order found, and the scores where the system has them."""
+    for one in solved:
+        yield {"id": one.id, "order": one.ordering.order, "scores": one.ordering.scores}
+
+
+def truths(solved: Iterable[Solved]) -> Iterable[Record]:
+    """A record a document: the puzzle that was set, and its answer."""
+    for one in solved:
+        yield {"id": one.id, "order": one.puzzle.order, "sentences": one.puzzle.sentences}

@@ -1,0 +1,53 @@
+"""Orders found and true, matched by document: what `bert4so score` reads."""
+
+from collections import Counter
+from pathlib import Path
+
+from bert4so.document import Order, check_order
+from bert4so.errors import UserError
+from bert4so.evaluation.metrics import interchange
+from bert4so.io.jsonl import Record, id_of, parse_records, sentences_of
+from bert4so.io.lines import read_lines
+
+Key = tuple[str, int]
+"""An id, and how often it stood in the file before: ids are not unique in every corpus."""
+
+
+def read_pairs(predicted: Path, true: Path) -> list[tuple[Order, Order]]:
+    """(predicted, true) for each document of the true file."""
+    answers, truths = _read(predicted), _read(true)
+    for missing in truths.keys() - answers.keys():
+        raise UserError(f'{predicted}: no order for document "{missing[0]}" of {true}')
+    for extra in answers.keys() - truths.keys():
+        raise UserError(f'{predicted}: document "{extra[0]}" is not in {true}')
+    return [_pair(*answers[key], *truths[key]) for key in truths]
+
+
+def _pair(answer_where: str, answer: Record, true_where: str, truth: Record) -> tuple[Order, Order]:
+    found, true = answer["order"], truth["order"]
+    if len(found) != len(true):
+        counts = f"{len(found)} sentences, but {len(true)} in {true_where}"
+        raise UserError(f"{answer_where}: an order of {counts}")
+    if "sentences" not in truth:
+        return found, true
+    sentences = sentences_of(truth, true_where)
+    if len(sentences) != len(true):
+        raise UserError(f"{true_where}: {len(sentences)} sentences, an order of {len(true)}")
+    return interchange(found, true, sentences), true
+
+
+def _read(path: Path) -> dict[Key, tuple[str, Record]]:
+    """Each record, its order checked, and where it stands."""
+    seen = Counter[str]()
+    records = {}
+    for where, record in parse_records(read_lines(path), str(path)):
+        name, order = id_of(record, where), record.get("order")
+        try:
+            check_order(order, len(order) if isinstance(order, list) else 0)
+        except UserError as error:
+            raise UserError(f"{where}: {error}") from None
+        records[name, seen[name]] = where, record
+        seen[name] += 1
+    if not records:
+        raise UserError(f"{path}: empty: wanted an order a line")
+    return records

@@ -1,0 +1,1 @@
+"""The results page: tables, figures and verdicts."""

@@ -1,0 +1,193 @@
+"""Figures of an experiment."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.axis import XAxis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+from bert4so.experiments.cells import LENGTHS
+from bert4so.experiments.report.paper_numbers import TITLES
+from bert4so.experiments.report.table import Table
+from bert4so.experiments.results import Facts, Results, ordering_seconds
+
+STYLE: dict[Any, object] = {
+    "font.sans-serif": ["DejaVu Sans"],
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": "small",
+}
+COLORS = [*(f"C{k}" for k in range(10)), "black"]
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
+APART = 0.1
+"""How far the columns of a table lie below one another in a row of its figure."""
+
+FEWEST = 10
+"""Lengths of which there are fewer documents are not shown: their mean is mostly luck."""
+
+
+def save(draw: Callable[[Axes], None], path: Path) -> None:
+    """Draw a figure, and write it."""
+    with rc_context(STYLE):
+        figure = Figure(figsize=(7, 4.2), layout="constrained")
+        FigureCanvasAgg(figure)
+        draw(figure.subplots())
+        figure.savefig(path, dpi=130, metadata={"Software": None})
+
+
+def by_table(table: Table, shown: Sequence[str]) -> Callable[[Axes], None]:
+    """The numbers of some columns of a table, row by row; the paper's are hollow."""
+
+    def draw(axes: Axes) -> None:
+        columns = [(group or column, column) for group, some in table.groups for column in some]
+        chosen = [k for k, (_, column) in enumerate(columns) if column in shown]
+        for number, k in enumerate(chosen):
+            entries = [row[k] for _, row in table.rows]
+            color, label = f"C{number}", columns[k][0]
+            below = APART * (number - (len(chosen) - 1) / 2)
+            _dots(axes, [entry.text for entry in entries], below, color=color, label=label)
+            _dots(axes, [entry.paper for entry in entries], below, color=color, fillstyle="none")
+        axes.set_yticks(range(len(table.rows)), [name for name, _ in table.rows])
+        axes.set(xlabel=table.axis or shown[0], ylabel=table.corner)
+        axes.set_ylim(len(table.rows) - 0.5, -0.5)
+        axes.grid(axis="y", alpha=0.3)
+        _legend(axes)
+
+    return draw
+
+
+def _dots(axes: Axes, texts: Sequence[str], below: float, **how: Any) -> None:
+    """A dot a row, where it has a number, with its spread where it has one."""
+    numbers = [
+        [float(found[0]) for found in NUMBER.finditer(text.replace(",", ""))] for text in texts
+    ]
+    dots = [(found[0], y, found[1:2] or [0.0]) for y, found in enumerate(numbers) if found]
+    axes.errorbar(
+        [x for x, _, _ in dots],
+        [y + below for _, y, _ in dots],
+        xerr=[spread[0] for _, _, spread in dots],
+        fmt="o",
+        **how,
+    )
+
+
+def by_minutes(results: Results, corpus: str) -> Callable[[Axes], None]:
+    """Validation tau against the minutes of training, for all systems."""
+
+    def draw(axes: Axes) -> None:
+        for cell in results.finished("table-1", corpus=corpus):
+            minutes = [validation["minutes"] for validation in cell["validations"]]
+            taus = [validation["tau"] for validation in cell["validations"]]
+            axes.plot(minutes, taus, **_line(results, cell))
+        axes.set(xlabel="minutes of training (CPU time by thread)", ylabel="validation τ")
+        _legend(axes)
+
+    return draw
+
+
+def by_step(results: Results, grid: str) -> Callable[[Axes], None]:
+    """Validation tau by step of BERT4SO with either loss, a line a seed."""
+
+    def draw(axes: Axes) -> None:
+        losses = {"bert4so": ("margin ListMLE", "C0"), "bert4so-list-mle": ("ListMLE", "C1")}
+        for system, (loss, color) in losses.items():
+            for number, cell in enumerate(results.finished(grid, system=system)):
+                steps = [validation["step"] for validation in cell["validations"]]
+                taus = [validation["tau"] for validation in cell["validations"]]
+                axes.plot(steps, taus, color=color, marker=".", label=None if number else loss)
+        axes.set(xlabel="steps", ylabel="validation τ")
+        _legend(axes)
+
+    return draw
+
+
+def by_sentences(results: Results, corpus: str) -> Callable[[Axes], None]:
+    """Test tau against the number of sentences of a document."""
+
+    def draw(axes: Axes) -> None:
+        for cell in results.finished("table-1", corpus=corpus):
+            taus = tau_by_length(cell["documents"])
+            axes.plot(list(taus), list(taus.values()), **_line(results, cell))
+        axes.set(xlabel="sentences of a document", ylabel="test τ")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        _legend(axes)
+
+    return draw
+
+
+def by_cost(results: Results, corpus: str) -> Callable[[Axes], None]:
+    """Documents ordered a second against tau: what is paid for what one gets."""
+
+    def draw(axes: Axes) -> None:
+        for cell in results.finished("table-1", corpus=corpus):
+            tau = cell["metrics"]["test"]["tau"]
+            dot = {**_line(results, cell), "marker": "o", "linestyle": ""}
+            axes.plot(1 / ordering_seconds(cell), tau, **dot)
+        xlabel = "documents ordered a second (of CPU time by thread)"
+        axes.set(xlabel=xlabel, ylabel="test τ", xscale="log")
+        _plain_numbers(axes.xaxis)
+        _legend(axes)
+
+    return draw
+
+
+def by_n(results: Results, corpus: str) -> Callable[[Axes], None]:
+    """The time an order takes against the number of sentences."""
+
+    def draw(axes: Axes) -> None:
+        for cell in results.finished("table-1", corpus=corpus):
+            lengths = [int(n) for n in cell["seconds_for"]]
+            axes.plot(lengths, list(cell["seconds_for"].values()), **_line(results, cell))
+        ylabel = "seconds to order them (CPU time by thread)"
+        axes.set(xlabel="sentences", ylabel=ylabel, xscale="log", yscale="log")
+        axes.set_xticks([int(n) for n in LENGTHS], [str(n) for n in LENGTHS], minor=False)
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        _legend(axes)
+
+    return draw
+
+
+def lengths(results: Results, corpus: str) -> set[int]:
+    """The numbers of sentences of which there are enough test documents."""
+    cells = results.finished("table-1", corpus=corpus)
+    return {n for cell in cells for n in tau_by_length(cell["documents"])}
+
+
+def tau_by_length(documents: Mapping[str, Sequence[float]]) -> dict[int, float]:
+    """The mean tau of the documents of each number of sentences, where there are enough."""
+    found = defaultdict[int, list[float]](list)
+    for n, tau in zip(documents["sentences"], documents["tau"], strict=True):
+        found[int(n)].append(tau)
+    return {n: fmean(taus) for n, taus in sorted(found.items()) if len(taus) >= FEWEST}
+
+
+def _line(results: Results, cell: Facts) -> dict[str, Any]:
+    """A line for each system, in its own color, whichever of the others are there."""
+    number = list(results.experiment.systems).index(cell["system"])
+    return {"label": _title(cell), "color": COLORS[number % len(COLORS)], "marker": "."}
+
+
+def _title(cell: Facts) -> str:
+    name: str = cell["system"]
+    return TITLES.get(name, name)
+
+
+def _plain_numbers(axis: XAxis) -> None:
+    """Numbers along a logarithmic axis as people write them, few enough to be read."""
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(LogLocator(subs=(2, 5)))
+    axis.set_minor_formatter("{x:g}")
+
+
+def _legend(axes: Axes) -> None:
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))

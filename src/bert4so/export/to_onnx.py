@@ -1,0 +1,282 @@
+"""A trained model as a folder that needs no PyTorch, see `bert4so.inference.onnx_model`, and back."""
+
+import json
+import logging
+import shutil
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from onnx.helper import make_node
+from onnx.numpy_helper import from_array
+from torch import Tensor, nn
+
+from bert4so.common.machine import machine
+from bert4so.config.schema import Run
+from bert4so.document import Document, Puzzle
+from bert4so.errors import UserError, quote
+from bert4so.evaluation.evaluate import Solved, fits, measure, solve
+from bert4so.export.graph_weights import Weights, named, weights_of
+from bert4so.export.quantization import quantized
+from bert4so.inference.onnx_model import FORMAT, ExportedModel, check_format
+from bert4so.io.atomic import write_whole
+from bert4so.modeling.base import OrderingModel
+from bert4so.modeling.decoders.scores import ScoreDecoder
+from bert4so.modeling.inputs.joined_input import JoinedBatch, JoinedInput
+from bert4so.systems.run_config import make_run
+from bert4so.training.checkpoint import build_saved, load_model
+
+OPSET = 23
+"""The first in which attention is one operator."""
+
+PREFIX = "model."
+"""Of the names of weights in an export: see `_Scores`."""
+
+SAME = 0.99
+"""In float32, the least share of documents that must come out in the same order."""
+
+LOST = 0.005
+"""In int8, the most of tau that may be lost."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How near an exported model comes to the one it was made of.
+
+    same:          the share of documents that both put in the same order.
+    tau, exported: Kendall's tau of either.
+    """
+
+    documents: int
+    same: float
+    tau: float
+    exported: float
+
+    def check(self, int8: bool) -> None:
+        """Refuse a model that is not near enough."""
+        if int8 and self.tau - self.exported > LOST:
+            raise UserError(f"{self}: in int8 more than {LOST} of tau is lost")
+        if not int8 and self.same < SAME:
+            raise UserError(f"{self}: in float32 fewer than {SAME:.0%} come out in the same order")
+
+    def __str__(self) -> str:
+        return (
+            f"{self.same:.2%} of {self.documents} documents in the same order; "
+            f"tau {self.tau:.4f} in PyTorch, {self.exported:.4f} exported"
+        )
+
+
+def export(
+    folder: Path, out: Path, documents: Sequence[Document], int8: bool, command: str
+) -> Comparison:
+    """Write the model of a run to another folder, which is there where it comes near enough."""
+    run, model = load_model(folder)
+    documents = [d for d in documents if fits(model, Puzzle(d.sentences), d.id, lambda bad: None)]
+    if not documents:
+        raise UserError("none of the documents to compare on fits the model")
+    partial = out.with_name(f"{out.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        _input_of(model).save(partial)
+        graph = stretched(_graph(model, documents))
+        onnx.save(quantized(graph) if int8 else graph, partial / "model.onnx")
+        _write_facts(partial, run, {"command": command, "int8": int8})
+        compared = _compared(model, ExportedModel.load(partial), documents)
+        compared.check(int8)
+        facts = {"command": command, "int8": int8, "compared": asdict(compared)}
+        _write_facts(partial, run, facts)
+        write_whole(partial / "README.md", _card(run, out, compared, facts).encode())
+        partial.rename(out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return compared
+
+
+def load_exported(folder: Path) -> tuple[Run, OrderingModel[Any]]:
+    """The PyTorch model of an exported folder, to be fine-tuned. It may come from a stranger."""
+    path = folder / "export.json"
+    given = check_format(path).get("run")
+    if not isinstance(given, dict):
+        raise UserError(f'{path}: "run" must be an object (got {quote(given)})')
+    run, stored = make_run(given, str(path)), weights_of(folder / "model.onnx")
+    model = build_saved(run, folder, lambda described: _check_weights(folder, stored, described))
+    weights = {name: torch.tensor(stored[f"{PREFIX}{name}"]) for name in model.state_dict()}
+    model.load_state_dict(weights)
+    model.place = str(folder)
+    return run, model
+
+
+def _check_weights(folder: Path, stored: Weights, described: dict[str, Tensor]) -> None:
+    """Refuse an export whose weights are not those of the model described."""
+    for name, weight in described.items():
+        own = stored.get(f"{PREFIX}{name}")
+        if own is None:
+            raise UserError(f"{folder}: cannot fine-tune: the export lacks the weight {name}")
+        if own.shape != weight.shape:
+            raise UserError(
+                f"{folder}: cannot fine-tune: the weight {name} has the shape {own.shape}, but "
+                f"export.json and config.json describe {tuple(weight.shape)}"
+            )
+
+
+def _input_of(model: OrderingModel[Any]) -> JoinedInput:
+    if not isinstance(model.input, JoinedInput) or not isinstance(model.decoder, ScoreDecoder):
+        raise UserError("only systems that score the sentences of one joined row can be exported")
+    return model.input
+
+
+def _weights(model: OrderingModel[Any]) -> Weights:
+    """Those of the model, called as in what is exported."""
+    return {name: weight.numpy() for name, weight in _Scores(model).state_dict().items()}
+
+
+class _Scores(nn.Module):
+    """What is exported: rows to scores."""
+
+    def __init__(self, model: OrderingModel[JoinedBatch]) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(
+        self,
+        ids: Tensor,
+        real: Tensor,
+        segments: Tensor,
+        starts: Tensor,
+        owners: Tensor,
+        mask: Tensor,
+    ) -> Tensor:
+        known = segments if _input_of(self.model).packer.layout.segments else None
+        batch = JoinedBatch(
+            mask=mask,
+            order=None,
+            cut=mask,
+            ids=ids,
+            real=real,
+            segments=known,
+            starts=starts,
+            owners=owners,
+        )
+        decoder = self.model.decoder
+        assert isinstance(decoder, ScoreDecoder)
+        return decoder.scores(self.model.encode(batch))
+
+
+def _graph(model: OrderingModel[Any], documents: Sequence[Document]) -> onnx.ModelProto:
+    """The model as an ONNX graph, traced on some documents."""
+    packer = _input_of(model).packer
+    rows = packer.stack(packer.pack_all([d.sentences for d in documents[:4]]))
+    names = ["ids", "real", "segments", "starts", "owners", "mask"]
+    batch, tokens, sentences = (torch.export.Dim(n) for n in ("documents", "tokens", "sentences"))
+    second = {name: sentences if name in ("starts", "mask") else tokens for name in names}
+    with _quietly():
+        program = torch.onnx.export(
+            _Scores(model).eval(),
+            tuple(torch.from_numpy(getattr(rows, name)) for name in names),
+            dynamo=True,
+            opset_version=OPSET,
+            input_names=names,
+            output_names=["scores"],
+            dynamic_shapes={name: {0: batch, 1: second[name]} for name in names},
+            verbose=False,
+        )
+    assert program is not None
+    made = named(program.model_proto, _weights(model))
+    # What the exporter knows of the source of each node is a megabyte.
+    for node in made.graph.node:
+        node.ClearField("metadata_props")
+    made.graph.ClearField("value_info")
+    return made
+
+
+def stretched(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with masks and rotations as large as what they are for.
+
+    PyTorch stretches a mask of one query over all queries, and the rotations of one row over all
+    rows; onnxruntime does not.
+    """
+    graph, nodes = model.graph, []
+    for node in graph.node:
+        if node.op_type == "Attention" and len(node.input) > 3 and node.input[3]:
+            nodes += _stretch(node, 3, axis=2, before=2, after=1)
+        if node.op_type == "RotaryEmbedding" and len(node.input) == 3:
+            nodes += _stretch(node, 1, axis=0, before=0, after=2)
+            nodes += _stretch(node, 2, axis=0, before=0, after=2)
+        nodes.append(node)
+    del graph.node[:]
+    graph.node.extend(nodes)
+    graph.initializer.extend(from_array(np.ones(k, np.int64), _ones(k)) for k in range(3))
+    return model
+
+
+def _stretch(
+    node: onnx.NodeProto, which: int, axis: int, before: int, after: int
+) -> list[onnx.NodeProto]:
+    """Makes one input of a node as long as its first is along an axis; so many others stand
+    before it and after it.
+    """
+    name = f"{node.output[0]}.{which}"
+    length, shape, whole = (f"{name}.{part}" for part in ("length", "shape", "whole"))
+    made = [
+        make_node("Shape", [node.input[0]], [length], start=axis, end=axis + 1),
+        make_node("Concat", [_ones(before), length, _ones(after)], [shape], axis=0),
+        make_node("Expand", [node.input[which], shape], [whole]),
+    ]
+    node.input[which] = whole
+    return made
+
+
+def _ones(count: int) -> str:
+    return f"ones.{count}"
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without what the exporter tells its developers."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def _compared(
+    model: OrderingModel[Any], exported: ExportedModel, documents: Sequence[Document]
+) -> Comparison:
+    before, after = solve(model, documents), solve(exported, documents)
+    pairs = zip(before, after, strict=True)
+    same = [one.ordering.order == other.ordering.order for one, other in pairs]
+    return Comparison(len(documents), float(np.mean(same)), _tau(before), _tau(after))
+
+
+def _tau(solved: Sequence[Solved]) -> float:
+    return measure(solved).tau
+
+
+def _write_facts(folder: Path, run: Run, facts: dict[str, Any]) -> None:
+    whole = {
+        "format": FORMAT,
+        **facts,
+        "run": json.loads(run.model_dump_json()),
+        "machine": machine(),
+    }
+    write_whole(folder / "export.json", (json.dumps(whole, indent=1) + "\n").encode())
+
+
+def _card(run: Run, out: Path, compared: Comparison, facts: dict[str, Any]) -> str:
+    form = "int8, each token by its own scale" if facts["int8"] else "float32"
+    return f"""# {run.system} on {Path(run.corpus).name}, exported
+
+Puts sentences in order, without PyTorch: `bert4so order text.txt --model {out}`.
+Made by `{facts["command"]}`, in {form}. Against the model it was made of: {compared}.
+"""

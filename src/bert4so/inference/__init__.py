@@ -1,0 +1,1 @@
+"""Ordering documents without PyTorch."""

@@ -1,0 +1,89 @@
+"""Answers that depend on which sentences are given, not on the order in which they are.
+
+BERT4SO reads the sentences as one row, so that what it says of them depends a little on how they
+were shuffled before. Shuffled by their own words, the same sentences always make the same rows.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bert4so.common.stable_hash import draw
+from bert4so.document import Decision, Ordering, Puzzle
+from bert4so.inference.backend import Backend
+from bert4so.ranking.aggregation import borda, decided
+from bert4so.ranking.plackett_luce import ranked
+
+
+class Passes:
+    """A backend that asks another one so many times, each time with the sentences in another order
+    that follows from them alone, and averages. It is a `Backend`.
+    """
+
+    def __init__(self, backend: Backend, passes: int) -> None:
+        assert passes >= 1, "an answer needs a question"
+        self.backend = backend
+        self.passes = passes
+
+    def check(self, puzzle: Puzzle) -> None:
+        """Raise `UserError` for a puzzle that the backend cannot order."""
+        self.backend.check(puzzle)
+
+    def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
+        """One ordering a puzzle; the same sentences are always put in the same order."""
+        views = [
+            shuffled_by_words(puzzle.sentences, k) for puzzle in puzzles for k in range(self.passes)
+        ]
+        shown = [
+            Puzzle(tuple(puzzles[v // self.passes].sentences[i] for i in view))
+            for v, view in enumerate(views)
+        ]
+        answers = self.backend.order(shown)
+        found = []
+        for p, puzzle in enumerate(puzzles):
+            own = slice(p * self.passes, (p + 1) * self.passes)
+            found.append(_averaged(puzzle, views[own], answers[own]))
+        return found
+
+
+def shuffled_by_words(sentences: Sequence[str], number: int) -> list[int]:
+    """A shuffle of the sentences that does not depend on the order they are given in."""
+    return sorted(range(len(sentences)), key=lambda i: draw("pass", number, sentences[i]))
+
+
+def _averaged(puzzle: Puzzle, views: Sequence[list[int]], answers: Sequence[Ordering]) -> Ordering:
+    """One answer out of several; view[k] is the sentence that was shown k-th."""
+    truncated = {
+        view[k] for view, answer in zip(views, answers, strict=True) for k in answer.truncated
+    }
+    return Ordering.of(puzzle, _decision(views, answers), sorted(truncated))
+
+
+def _decision(views: Sequence[list[int]], answers: Sequence[Ordering]) -> Decision:
+    if len(answers) == 1:
+        return _as_given(views[0], answers[0])
+    n = len(views[0])
+    if answers[0].scores is not None:
+        scores = np.zeros(n)
+        for view, answer in zip(views, answers, strict=True):
+            given = np.array(answer.scores)
+            # How high they are means nothing but within one answer.
+            scores[view] += given - given.mean()
+        return ranked(scores / len(answers))
+    before = np.zeros((n, n))
+    for view, answer in zip(views, answers, strict=True):
+        assert answer.before is not None, "a system gives scores or pair probabilities"
+        before[np.ix_(view, view)] += answer.before
+    before /= len(answers)
+    return decided(before, borda(before))
+
+
+def _as_given(view: list[int], answer: Ordering) -> Decision:
+    """An answer to the sentences as they were shown, for the sentences as they were given."""
+    shown = np.argsort(view)  # where each sentence was shown
+    return Decision(
+        order=[view[k] for k in answer.order],
+        confidence=answer.confidence,
+        scores=None if answer.scores is None else tuple(np.array(answer.scores)[shown].tolist()),
+        before=None if answer.before is None else answer.before[np.ix_(shown, shown)],
+    )

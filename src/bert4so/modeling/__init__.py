@@ -1,0 +1,1 @@
+"""The parts that systems are made of."""

@@ -1,0 +1,38 @@
+"""One score a sentence; the order is the sentences sorted by score."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from bert4so.document import Decision
+from bert4so.modeling.base import Decoder, States
+from bert4so.modeling.batch import Batch
+from bert4so.ranking.plackett_luce import ranked
+
+Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+class ScoreDecoder(Decoder):
+    """BERT4SO, section 2.1 and appendix C: two layers, the score of each sentence by itself.
+
+    loss: one of `bert4so.modeling.losses`.
+    """
+
+    def __init__(self, width: int, hidden: int, loss: Loss) -> None:
+        super().__init__()
+        self.score = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+        self.loss_of = loss
+
+    def scores(self, states: States) -> Tensor:
+        """(batch, n) the higher, the earlier a sentence is read."""
+        scores: Tensor = self.score(states.sentences).squeeze(-1)
+        return scores
+
+    def loss(self, states: States, batch: Batch) -> Tensor:
+        assert batch.order is not None, "a batch to learn from has orders"
+        return self.loss_of(self.scores(states), batch.order, batch.mask)
+
+    def order(self, states: States, batch: Batch) -> list[Decision]:
+        table = self.scores(states).float().cpu().numpy()
+        lengths = batch.mask.sum(1).tolist()
+        return [ranked(row[:n]) for row, n in zip(table, lengths, strict=True)]

@@ -1,0 +1,1 @@
+"""Orders from scores and pair probabilities (numpy)."""

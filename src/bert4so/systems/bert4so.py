@@ -1,0 +1,106 @@
+"""BERT4SO (Zhu et al., 2021): one joined row, Transformer layers, scores, margin ListMLE."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from bert4so.config.schema import LearningRates, Optimizer, Settings, Training, Values
+from bert4so.document import Document
+from bert4so.errors import UserError
+from bert4so.io.model_files import MAX_LAYERS
+from bert4so.modeling.base import OrderingModel
+from bert4so.modeling.decoders.scores import Loss, ScoreDecoder
+from bert4so.modeling.document_encoders.transformer import TransformerDocument
+from bert4so.modeling.encoder import architecture, pretrained
+from bert4so.modeling.inputs.joined_input import JoinedBatch, JoinedInput
+from bert4so.modeling.losses import list_mle, margin_list_mle
+from bert4so.modeling.sentence_encoders.joined_row import AtCls, JoinedRow, MeanOfPieces
+from bert4so.text import encoder_files as locate
+
+
+class Config(Settings):
+    """The paper's numbers (appendix C); what it does not give is marked as our choice."""
+
+    encoder: str = "bert-base-uncased"
+    encoder_dropout: float = Field(0.1, ge=0, lt=1)  # as BERT was pretrained
+    embeddings: Literal["learned", "fixed"] = "learned"  # those of word pieces, in training
+    pooling: Literal["cls", "mean"] = "cls"
+    layers: int = Field(2, ge=1, le=MAX_LAYERS)
+    heads: int = Field(12, ge=1)  # our choice: as in the encoder
+    dropout: float = Field(0.1, ge=0, lt=1)  # our choice: as in the encoder
+    hidden: int = Field(200, ge=1)
+    loss: Literal["margin-list-mle", "list-mle"] = "margin-list-mle"
+    gamma: float = Field(1.0, gt=0, le=1)
+
+
+TRAINING = Training(
+    epochs=5,
+    patience=0,
+    batch=32,
+    accumulate=1,
+    optimizer=Optimizer(name="adamw", weight_decay=0.01),  # our choice: AdamW's default
+    learning_rate=LearningRates(sentence_encoder=5e-5, document_encoder=5e-5, decoder=5e-3),
+    schedule="linear",
+    warmup=0.2,
+    decay=1.0,
+    clip=1.0,  # our choice
+    precision="float32",
+)
+
+DESK: Values = {
+    "model": {
+        "encoder": locate.DEFAULT,
+        # On a CPU dropout takes more than half the time of a step: attention that is not kept is
+        # fused attention.
+        "encoder_dropout": 0.0,
+        # Tuned for sentence embeddings: see `MeanOfPieces`.
+        "pooling": "mean",
+    },
+    # A small encoder wants larger steps.
+    "train": {
+        "learning_rate": {"sentence_encoder": 3e-4, "document_encoder": 3e-4, "decoder": 1e-3}
+    },
+}
+
+
+def make_input(config: Config, documents: Sequence[Document]) -> JoinedInput:
+    """What the encoder reads; nothing in it is learned from the documents."""
+    return JoinedInput.for_encoder(config.encoder, config.encoder_dropout)
+
+
+def load_input(folder: Path) -> JoinedInput:
+    """What a run saved of its input."""
+    return JoinedInput.load(folder)
+
+
+def build(config: Config, input: JoinedInput) -> OrderingModel[JoinedBatch]:
+    """Wire the parts; their weights have learned nothing."""
+    row = JoinedRow(architecture(input.encoder_config))
+    row.encoder.get_input_embeddings().requires_grad_(config.embeddings == "learned")
+    if row.width % config.heads:
+        raise UserError(f"heads = {config.heads}: wanted a divisor of the encoder's {row.width}")
+    pooled = {"cls": AtCls, "mean": MeanOfPieces}[config.pooling](row)
+    return OrderingModel(
+        input=input,
+        sentence_encoder=pooled,
+        document_encoder=TransformerDocument(
+            row.width, config.layers, config.heads, config.dropout
+        ),
+        decoder=ScoreDecoder(row.width, config.hidden, _loss(config)),
+    )
+
+
+def initialize(model: OrderingModel[JoinedBatch], config: Config) -> None:
+    """Put in place the weights that training starts from."""
+    row = model.sentence_encoder.row
+    assert isinstance(row, JoinedRow)
+    row.encoder.load_state_dict(pretrained(config.encoder).state_dict())
+
+
+def _loss(config: Config) -> Loss:
+    if config.loss == "list-mle":
+        return list_mle
+    return partial(margin_list_mle, gamma=config.gamma)

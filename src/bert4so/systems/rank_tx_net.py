@@ -1,0 +1,105 @@
+"""RankTxNet (Kumar et al., 2020): a row a sentence, Transformer layers, scores, ListMLE."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from bert4so.config.schema import LearningRates, Optimizer, Settings, Training, Values
+from bert4so.document import Document
+from bert4so.errors import UserError
+from bert4so.io.model_files import MAX_LAYERS
+from bert4so.modeling.base import OrderingModel
+from bert4so.modeling.decoders.scores import ScoreDecoder
+from bert4so.modeling.document_encoders.transformer import TransformerDocument
+from bert4so.modeling.encoder import architecture, pretrained
+from bert4so.modeling.inputs.rows_input import RowsBatch, RowsInput
+from bert4so.modeling.losses import list_mle
+from bert4so.modeling.sentence_encoders.row_encoder import (
+    AtRowCls,
+    MeanOfRow,
+    RowEncoder,
+    RowSentences,
+)
+from bert4so.text import encoder_files as locate
+
+
+class Config(Settings):
+    """The paper's parts, of which there is no public code.
+
+    What we could not find out is as in BERT4SO, layers and decoder with it: so the two systems
+    differ in how sentences are read, and in the loss.
+    """
+
+    encoder: str = "bert-base-uncased"
+    encoder_dropout: float = Field(0.1, ge=0, lt=1)  # as BERT was pretrained
+    pooling: Literal["cls", "mean"] = "cls"
+    max_pieces: int = Field(128, ge=1)  # our choice
+    layers: int = Field(2, ge=1, le=MAX_LAYERS)  # our choice: as BERT4SO
+    heads: int = Field(12, ge=1)  # our choice: as BERT4SO
+    dropout: float = Field(0.1, ge=0, lt=1)  # our choice: as in the encoder
+    hidden: int = Field(200, ge=1)  # our choice: as BERT4SO
+
+
+# Our choice: how BERT4SO's paper trains its own model.
+TRAINING = Training(
+    epochs=5,
+    patience=0,
+    batch=32,
+    accumulate=1,
+    optimizer=Optimizer(name="adamw", weight_decay=0.01),
+    learning_rate=LearningRates(sentence_encoder=5e-5, document_encoder=5e-5, decoder=5e-3),
+    schedule="linear",
+    warmup=0.2,
+    decay=1.0,
+    clip=1.0,
+    precision="float32",
+)
+
+DESK: Values = {
+    "model": {
+        "encoder": locate.DEFAULT,
+        # On a CPU dropout takes more than half the time of a step.
+        "encoder_dropout": 0.0,
+        # As BERT4SO, so that the two differ in how sentences are read together.
+        "pooling": "mean",
+    },
+    # A small encoder wants larger steps.
+    "train": {
+        "learning_rate": {"sentence_encoder": 3e-4, "document_encoder": 3e-4, "decoder": 1e-3}
+    },
+}
+
+
+def make_input(config: Config, documents: Sequence[Document]) -> RowsInput:
+    """What the encoder reads; nothing in it is learned from the documents."""
+    return RowsInput.for_encoder(config.encoder, config.encoder_dropout, config.max_pieces)
+
+
+def load_input(folder: Path) -> RowsInput:
+    """What a run saved of its input."""
+    return RowsInput.load(folder)
+
+
+def build(config: Config, input: RowsInput) -> OrderingModel[RowsBatch]:
+    """Wire the parts; their weights have learned nothing."""
+    encoder = architecture(input.encoder_config)
+    row = {"cls": AtRowCls, "mean": MeanOfRow}[config.pooling](encoder)
+    if row.width % config.heads:
+        raise UserError(f"heads = {config.heads}: wanted a divisor of the encoder's {row.width}")
+    return OrderingModel(
+        input=input,
+        sentence_encoder=RowSentences(row),
+        document_encoder=TransformerDocument(
+            row.width, config.layers, config.heads, config.dropout
+        ),
+        decoder=ScoreDecoder(row.width, config.hidden, list_mle),
+    )
+
+
+def initialize(model: OrderingModel[RowsBatch], config: Config) -> None:
+    """Put in place the weights that training starts from."""
+    row = model.sentence_encoder.row
+    assert isinstance(row, RowEncoder)
+    row.encoder.load_state_dict(pretrained(config.encoder).state_dict())

@@ -1,0 +1,1 @@
+"""Sentences to word pieces and words."""

@@ -1,0 +1,126 @@
+"""A trained model on disk. Everything in its folder is data: nothing is executed or unpickled.
+
+run.toml            the configuration, every default spelled out
+model.safetensors   the weights
+input/              tokenizer or vocabulary, and the encoder's configuration
+"""
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save
+
+from bert4so.config.schema import Run, dump_toml
+from bert4so.errors import UserError, quote
+from bert4so.io.atomic import write_whole
+from bert4so.io.model_files import first_line
+from bert4so.modeling.base import OrderingModel
+from bert4so.modeling.inputs.joined_input import JoinedInput
+from bert4so.systems import MODELS
+from bert4so.systems.run_config import read_run
+from bert4so.text.packing import Packer
+
+FORMAT = "1"
+"""The format of the folder. A folder of another format is refused."""
+
+TYPES = {torch.float32: "F32", torch.int64: "I64", torch.bool: "BOOL"}
+"""The types of weights, as safetensors calls them."""
+
+Tensors = dict[str, torch.Tensor]
+
+
+def save_model(folder: Path, run: Run, model: OrderingModel[Any]) -> None:
+    """Write a model; the weights last, so that where they are, all is.
+
+    Its input, which does not change, is written once.
+    """
+    if not (folder / "input").exists():
+        partial = folder / "input.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        model.input.save(partial)
+        partial.rename(folder / "input")
+    write_whole(folder / "run.toml", dump_toml(run).encode())
+    tensors = {name: tensor.contiguous().cpu() for name, tensor in model.state_dict().items()}
+    write_whole(folder / "model.safetensors", save(tensors, {"bert4so": FORMAT}))
+
+
+def load_run(folder: Path) -> Run:
+    """The run that made the model of a folder."""
+    weights = folder / "model.safetensors"
+    if not weights.is_file() or not (folder / "run.toml").is_file():
+        raise UserError(f"{folder}: no model here: must be a folder that `bert4so train` wrote")
+    _check_format(weights)
+    return read_run(folder / "run.toml")
+
+
+def load_model(folder: Path) -> tuple[Run, OrderingModel[Any]]:
+    """The model of a folder, ready to order, and the run that made it."""
+    run, weights = load_run(folder), folder / "model.safetensors"
+    model = build_saved(run, folder / "input", lambda described: _check_shapes(weights, described))
+    model.load_state_dict(load_file(weights))
+    model.place = str(folder)
+    return run, model.eval()
+
+
+def build_saved(run: Run, folder: Path, check: Callable[[Tensors], None]) -> OrderingModel[Any]:
+    """The model that a run and the files of its input describe, with random weights.
+
+    It is built on no device first: `check` may refuse the weights described there, which may be
+    larger than the memory.
+    """
+    system = MODELS[run.system]
+    try:
+        with torch.device("meta"):
+            described = system.build(run.model, system.load_input(folder))
+        check(described.state_dict())
+        return system.build(run.model, system.load_input(folder))
+    except UserError:
+        raise
+    except Exception as error:  # any number of a stranger's can be what the code cannot use
+        raise UserError(
+            f"{folder}: does not describe a model that can be built: {first_line(error)}"
+        ) from None
+
+
+def packer_of(model: OrderingModel[Any]) -> Packer | None:
+    """What fills the rows of a model that reads a document as one row; None for the others."""
+    return model.input.packer if isinstance(model.input, JoinedInput) else None
+
+
+def _check_format(weights: Path) -> None:
+    """Refuse a file that is incomplete, or not of the format that this version reads."""
+    try:
+        with safe_open(weights, framework="pt") as file:
+            version = (file.metadata() or {}).get("bert4so")
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{weights}: not a complete weights file: {first_line(error)}") from None
+    if version is None:
+        raise UserError(f"{weights}: not weights of bert4so: must be written by `bert4so train`")
+    if version != FORMAT:
+        raise UserError(
+            f"{weights}: has format {quote(version)}, but this version reads format {FORMAT}: "
+            "pip install --upgrade bert4so"
+        )
+
+
+def _check_shapes(weights: Path, described: Tensors) -> None:
+    """Refuse weights that are not those of the model described; none of them is loaded."""
+    with safe_open(weights, framework="pt") as file:
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        stored = {name: _shown(s.get_dtype(), s.get_shape()) for name, s in slices.items()}
+    wanted = {name: _shown(TYPES.get(t.dtype, ""), t.shape) for name, t in described.items()}
+    for name in sorted(stored.keys() | wanted.keys()):
+        if stored.get(name) != wanted.get(name):
+            has, asked = stored.get(name, "missing"), wanted.get(name, "no such weight")
+            raise UserError(
+                f"{weights}: {quote(name)} is {has}, but run.toml and input/ describe {asked}"
+            )
+
+
+def _shown(kind: str, shape: Sequence[int]) -> str:
+    return f"{kind} {quote(list(shape))}"

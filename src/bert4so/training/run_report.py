@@ -1,0 +1,114 @@
+"""What a finished run leaves beside its model: metrics, predictions, curves, a model card."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bert4so.common.machine import machine
+from bert4so.common.progress import progress_bar
+from bert4so.config.schema import Run, dump_toml
+from bert4so.data.corpus import Splits
+from bert4so.document import Puzzle
+from bert4so.evaluation.evaluate import Solved, measure, predictions, truths
+from bert4so.evaluation.metrics import Metrics
+from bert4so.io.atomic import write_whole
+from bert4so.io.jsonl import write_records
+from bert4so.training.checkpoint import load_model
+from bert4so.training.clock import Clock
+from bert4so.training.curves import draw
+from bert4so.training.distributed import on_cpu, processes, solve_together, take_device
+from bert4so.training.history import History
+
+
+def write_report(
+    run: Run, splits: Splits, folder: Path, history: History, epoch_tokens: int, command: str
+) -> dict[str, Metrics]:
+    """Measure the model that was kept, once, on the test documents; write all of it down.
+
+    epoch_tokens: those of all training documents. Many processes measure together, and the first
+    writes.
+    """
+    processes().wait_for_everyone()  # until the first has put the model in place
+    measured, solved, spent = {"valid": history.best.metrics}, list[Solved](), 0.0
+    if splits.test:
+        _, model = load_model(folder)
+        take_device(model)
+        # Loads, before the clock starts, what is loaded late.
+        model.order([Puzzle(splits.valid[0].sentences)])
+        clock = Clock(on_cpu())
+        with progress_bar("testing", len(splits.test), processes().is_main_process) as advance:
+            solved = solve_together(model, splits.test, splits.seed, advance)
+        spent = clock.spent()
+        measured["test"] = measure(solved)
+    if processes().is_main_process:
+        facts = {
+            "command": command,
+            **_facts(run, history, measured),
+            "training_documents": len(splits.train),
+            "epoch_tokens": epoch_tokens,
+            "test_cpu_seconds": round(spent, 2),
+        }
+        if run.join or run.hold_out:
+            facts["left_out_of_training"] = splits.left_out
+        _write(run, folder, history, facts, measured, solved)
+    return measured
+
+
+def _write(
+    run: Run,
+    folder: Path,
+    history: History,
+    facts: dict[str, Any],
+    measured: dict[str, Metrics],
+    solved: Sequence[Solved],
+) -> None:
+    draw(history, folder / "curves.png")
+    if solved:
+        write_records(folder / "predictions.jsonl", predictions(solved))
+        write_records(folder / "truth.jsonl", truths(solved))
+    # A path or an argument may hold bytes that are not UTF-8.
+    card = _card(run, folder, facts, measured).encode(errors="backslashreplace")
+    write_whole(folder / "README.md", card)
+    # Last: where it is, the run is finished.
+    write_whole(folder / "metrics.json", (json.dumps(facts, indent=1) + "\n").encode())
+
+
+def _facts(run: Run, history: History, measured: dict[str, Metrics]) -> dict[str, Any]:
+    return {
+        "run": json.loads(run.model_dump_json()),
+        "machine": machine(),
+        **{split: asdict(metrics) for split, metrics in measured.items()},
+        "epoch": history.best.epoch,
+        "steps": len(history.steps),
+        "tokens": sum(step.tokens for step in history.steps),
+        "minutes": round(history.steps[-1].seconds / 60, 2),
+        "cpu_minutes": round(history.steps[-1].spent / 60, 2),
+        "tokens_per_second": round(history.tokens_per_second),
+        "padding": round(history.padding, 4),
+    }
+
+
+def _card(run: Run, folder: Path, facts: dict[str, Any], measured: dict[str, Metrics]) -> str:
+    on = facts["machine"]
+    rows = "\n".join(
+        f"| {split} | {m.documents} | {m.tau:.4f} | {100 * m.pmr:.2f} | {100 * m.accuracy:.2f} |"
+        for split, m in measured.items()
+    )
+    return f"""# {run.system} on {Path(run.corpus).name}
+
+Puts sentences in order: `bert4so order text.txt --model {folder}`. Made by `{facts["command"]}`.
+
+| split | documents | τ | PMR | accuracy |
+|---|---|---|---|---|
+{rows}
+
+The model of epoch {facts["epoch"]}, chosen by τ + PMR on validation. Documents of one sentence are
+left out of the averages. Trained for {facts["minutes"]} minutes on {on["cores"]} cores of
+{on["processor"]}: {facts["tokens_per_second"]} tokens a second, {facts["padding"]:.1%} padding.
+
+```toml
+{dump_toml(run).strip()}
+```
+"""

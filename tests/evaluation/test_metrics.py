@@ -1,0 +1,162 @@
+import itertools
+import random
+import time
+from dataclasses import fields
+
+import pytest
+from scipy.stats import kendalltau
+
+from bert4so.document import inverse
+from bert4so.errors import UserError
+from bert4so.evaluation.metrics import (
+    METRICS,
+    Metrics,
+    accuracy,
+    average,
+    common_subsequence,
+    consistency,
+    interchange,
+    kendall_tau,
+)
+
+
+@pytest.mark.parametrize(
+    "predicted, tau",
+    [([0, 1, 2], 1), ([2, 1, 0], -1), ([1, 0, 2], 1 / 3), ([0], 1), ([1, 2, 3, 0], 0)],
+)
+def test_tau_of_small_orders(predicted, tau):
+    assert kendall_tau(predicted, sorted(predicted)) == pytest.approx(tau)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 40])
+def test_tau_is_the_share_of_pairs_and_what_scipy_says(n):
+    rng = random.Random(n)
+    for _ in range(20):
+        predicted, true = rng.sample(range(n), n), rng.sample(range(n), n)
+        places = inverse(predicted), inverse(true)
+        pairs = list(itertools.combinations(range(n), 2))
+        wrong = sum(
+            (places[0][i] < places[0][j]) != (places[1][i] < places[1][j]) for i, j in pairs
+        )
+        tau = kendall_tau(predicted, true)
+        assert tau == pytest.approx(1 - 2 * wrong / len(pairs))
+        assert tau == pytest.approx(kendalltau(*places).statistic)
+
+
+def test_tau_of_ten_thousand_sentences_takes_no_time():
+    n = 10_000
+    order = random.Random(0).sample(range(n), n)
+    began = time.perf_counter()
+    assert kendall_tau(order, list(range(n))) == pytest.approx(kendalltau(order, range(n))[0])
+    assert time.perf_counter() - began < 5  # all pairs would be fifty million
+
+
+def by_hand(name, predicted, true):
+    """Each metric of one document from its words, in loops."""
+    n = len(true)
+    found = {s: k for k, s in enumerate(predicted)}
+    wanted = {s: k for k, s in enumerate(true)}
+    pairs = list(itertools.combinations(range(n), 2))
+    right_pairs = sum((found[i] < found[j]) == (wanted[i] < wanted[j]) for i, j in pairs)
+    if name.startswith("within_"):
+        return sum(abs(found[s] - wanted[s]) <= int(name[-1]) for s in range(n)) / n
+    return {
+        "tau": 2 * right_pairs / len(pairs) - 1,
+        "pmr": float(all(found[s] == wanted[s] for s in range(n))),
+        "accuracy": sum(found[s] == wanted[s] for s in range(n)) / n,
+        "accuracy_by_document": sum(found[s] == wanted[s] for s in range(n)) / n,
+        "rouge_s": right_pairs / len(pairs),
+        "lcs": longest_common(predicted, true) / n,
+        "first": float(found[true[0]] == 0),
+        "last": float(found[true[-1]] == n - 1),
+    }[name]
+
+
+def longest_common(one, other):
+    """By trying all subsequences."""
+    for size in range(len(one), 0, -1):
+        ours = set(itertools.combinations(one, size))
+        if ours & set(itertools.combinations(other, size)):
+            return size
+    return 0
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_each_metric_is_what_its_words_say(name):
+    rng = random.Random(name)
+    pairs = [(rng.sample(range(n), n), rng.sample(range(n), n)) for n in (2, 3, 4, 6, 8, 8)]
+    pairs.append(([3, 0, 1, 2], [3, 0, 1, 2]))
+    values = [by_hand(name, *pair) for pair in pairs]
+    assert [METRICS[name].of(*pair) for pair in pairs] == pytest.approx(values)
+    weights = [len(t) for _, t in pairs] if METRICS[name].by == "sentence" else [1] * len(pairs)
+    mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+    assert getattr(average(pairs), name) == pytest.approx(mean)
+
+
+def test_every_metric_is_averaged():
+    assert {field.name for field in fields(Metrics)} == {*METRICS, "documents", "left_out"}
+
+
+def test_the_longest_common_subsequence_of_one_moved_sentence_is_the_rest():
+    assert common_subsequence([1, 2, 3, 4, 0], [0, 1, 2, 3, 4]) == 4 / 5
+
+
+def test_consistency_is_the_share_of_pairs_read_alike():
+    assert consistency([[0, 1], [0, 1], [1, 0]]) == 1 / 3
+    assert consistency([[0, 1], [0, 1]]) == 1
+
+
+def test_an_order_is_not_taken_for_its_inverse():
+    # For up to three sentences most permutations are their own inverse; a 4-cycle is not.
+    order = [1, 2, 3, 0]
+    assert accuracy(inverse(order), order) == 0
+    assert average([(order, order)]).pmr == 1
+    assert average([(inverse(order), order)]).pmr == 0
+
+
+def test_averages():
+    pairs = [([0, 1], [0, 1]), ([1, 0, 2], [0, 1, 2])]
+    metrics = average(pairs)
+    assert metrics.tau == pytest.approx((1 + 1 / 3) / 2)
+    assert metrics.pmr == 0.5
+    assert metrics.accuracy == pytest.approx(3 / 5)  # over sentences, not over documents
+    assert (metrics.documents, metrics.left_out) == (2, 0)
+
+
+def test_a_document_of_one_sentence_counts_only_on_request():
+    pairs = [([1, 0], [0, 1]), ([0], [0])]
+    assert average(pairs).tau == -1
+    assert average(pairs).left_out == 1
+    counted = average(pairs, count_single=True)
+    assert (counted.tau, counted.pmr, counted.accuracy) == (0, 0.5, pytest.approx(1 / 3))
+    assert (counted.documents, counted.left_out) == (2, 0)
+
+
+def test_nothing_to_measure_is_an_error():
+    with pytest.raises(UserError, match="no document has more than one sentence"):
+        average([([0], [0])])
+
+
+def test_identical_sentences_are_interchangeable():
+    sentences = ["so", "it", "so", "is"]
+    true = [0, 1, 2, 3]  # so it so is
+    assert interchange([2, 1, 0, 3], true, sentences) == true
+    # "it so so is": the second "so" of the text may be either.
+    assert interchange([1, 2, 0, 3], true, sentences) == [1, 0, 2, 3]
+
+
+def test_interchange_finds_the_best_of_all_namings():
+    rng = random.Random(0)
+    for _ in range(50):
+        sentences = [rng.choice("ab") for _ in range(5)]
+        predicted, true = rng.sample(range(5), 5), rng.sample(range(5), 5)
+        text = [sentences[i] for i in predicted]
+        same_text = [
+            list(order)
+            for order in itertools.permutations(range(5))
+            if [sentences[i] for i in order] == text
+        ]
+        best = max(kendall_tau(order, true) for order in same_text)
+        found = interchange(predicted, true, sentences)
+        assert [sentences[i] for i in found] == text
+        assert kendall_tau(found, true) == pytest.approx(best)

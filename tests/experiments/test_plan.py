@@ -1,0 +1,157 @@
+"""Experiments: which runs there are, and how long those that are left will take."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bert4so.errors import UserError
+from bert4so.experiments import cells
+from bert4so.experiments.eta import remaining
+from bert4so.experiments.plan import all_cells, grid_cells, read_experiment
+from bert4so.experiments.report.paper_numbers import CORPORA, TITLES
+from bert4so.systems import MODELS
+
+EXPERIMENTS = Path(__file__).parents[2] / "configs" / "experiments"
+
+
+def test_the_desk_has_all_systems_and_corpora_for_ten_minutes(desk):
+    found = grid_cells(desk, "table-1")
+    assert {(cell.run.system, cell.corpus) for cell in found} == {
+        (system, corpus) for system in MODELS if system in TITLES for corpus in CORPORA
+    }
+    assert {cell.run.minutes for cell in found} == {10}
+
+
+def test_bert4so_is_trained_on_two_corpora_as_long_as_it_needs(desk):
+    whole = {cell.name: cell.run for cell in grid_cells(desk, "long")}
+    assert list(whole) == ["bert4so-neurips-long-seed-1", "bert4so-rocstory-long-seed-1"]
+    for run in whole.values():
+        assert (run.minutes, run.validations, run.valid_documents, run.test_documents) == (0,) * 4
+
+
+def test_the_same_run_in_two_grids_is_one_cell(desk):
+    by_name = {}
+    for grid in desk.grids:
+        for cell in grid_cells(desk, grid):
+            assert by_name.setdefault(cell.name, cell.run) == cell.run
+    runs = [cell.run for cell in all_cells(desk)]
+    assert len({run.model_dump_json() for run in runs}) == len(runs)
+    assert "bert4so-neurips-seed-1" in by_name
+    assert "bert4so-neurips-gamma-0.5-seed-3" in by_name
+
+
+def test_a_stand_in_has_the_numbers_of_the_corpus_it_stands_for(desk):
+    layers = {c.corpus: c.run.model.layers for c in all_cells(desk) if c.system == "se-graph"}
+    assert layers["AAN"] == layers["NeurIPS"] == 2
+    assert layers["SIND"] != 2
+
+
+def test_joined_runs_learn_from_the_others(desk):
+    joined = {cell.corpus: cell.run.join for cell in grid_cells(desk, "table-2")}
+    assert joined["NSF"] == ["neurips", "acl_arc_abstracts"]
+
+
+def test_cells_run_in_the_order_of_the_file_and_each_seed_after_the_one_before(tmp_path):
+    (tmp_path / "x.toml").write_text(
+        'scale = "desk"\n[corpora]\nSIND = {folder = "s"}\nNSF = {folder = "n"}\n'
+        "[systems]\nbert4so = {}\nrank-tx-net = {}\n"
+        '[grids.seeds]\nsystems = ["bert4so"]\ncorpora = ["SIND"]\nseeds = [1, 2]\n'
+        '[grids.table-1]\nsystems = ["rank-tx-net", "bert4so"]\ncorpora = ["NSF", "SIND"]\n'
+    )
+    assert [cell.name for cell in all_cells(read_experiment(tmp_path / "x.toml"))] == [
+        "bert4so-sind-seed-1",
+        "bert4so-sind-seed-2",
+        "rank-tx-net-nsf-seed-1",
+        "bert4so-nsf-seed-1",
+        "rank-tx-net-sind-seed-1",
+    ]
+
+
+def test_a_corpus_changes_its_own_runs_and_a_system_stands_above_it(tmp_path):
+    (tmp_path / "x.toml").write_text(
+        'scale = "desk"\n[set]\ntrain_documents = 40\nvalid_documents = 4\n[corpora]\n'
+        'SIND = {folder = "s", set = {train_documents = 60, valid_documents = 6}}\n'
+        'NSF = {folder = "n"}\n[systems]\nbert4so = {}\nrank-tx-net = {valid_documents = 9}\n'
+        '[grids.table-1]\nsystems = ["bert4so", "rank-tx-net"]\ncorpora = ["SIND", "NSF"]\n'
+    )
+    runs = {cell.name: cell.run for cell in all_cells(read_experiment(tmp_path / "x.toml"))}
+    assert {name: (run.train_documents, run.valid_documents) for name, run in runs.items()} == {
+        "bert4so-sind-seed-1": (60, 6),
+        "rank-tx-net-sind-seed-1": (60, 9),
+        "bert4so-nsf-seed-1": (40, 4),
+        "rank-tx-net-nsf-seed-1": (40, 9),
+    }
+
+
+def test_at_equal_data_all_systems_train_on_the_same_documents_without_a_limit():
+    experiment = read_experiment(EXPERIMENTS / "equal-data.toml")
+    for cell in all_cells(experiment):
+        assert cell.run.train_documents == (6000 if cell.corpus == "ROCStory" else 4000)
+        assert (cell.run.valid_documents, cell.run.test_documents) == (400, 2000)
+        assert (cell.run.minutes, cell.run.train.epochs) == (0, 5)
+        assert (cell.run.train.precision, cell.run.model.pooling) == ("bf16", "mean")
+        rates = cell.run.train.learning_rate
+        assert (rates.sentence_encoder, rates.document_encoder, rates.decoder) == (2e-4, 2e-4, 1e-3)
+    seeds = {(c.system, c.corpus, c.run.seed) for c in grid_cells(experiment, "seeds")}
+    assert len(seeds) == 3 * 3 * 3
+    joined = {cell.corpus: cell.run.join for cell in grid_cells(experiment, "table-2")}
+    assert joined["NeurIPS"] == ["acl_arc_abstracts", "nsf_awards"]
+
+
+def test_the_papers_size_has_the_papers_numbers():
+    cells = all_cells(read_experiment(EXPERIMENTS / "paper-size.toml"))
+    for run in (cell.run for cell in cells):
+        assert (run.model.pooling, run.model.encoder_dropout) == ("cls", 0.1)
+        rates = run.train.learning_rate
+        assert (rates.sentence_encoder, rates.document_encoder, rates.decoder) == (5e-5, 5e-5, 5e-3)
+        assert (run.train.batch, run.train.warmup, run.train_documents) == (32, 0.2, 0)
+    assert [(cell.corpus, cell.run.model.loss, cell.run.train.epochs) for cell in cells] == [
+        ("NeurIPS", "margin-list-mle", 5),
+        ("NeurIPS", "list-mle", 5),
+        ("ROCStory", "margin-list-mle", 2),
+    ]
+
+
+def test_an_unknown_name_is_told(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text(
+        'scale = "desk"\n[corpora]\nSIND = {folder = "s"}\n[systems]\nbert4so = {}\n'
+        '[grids.table-1]\nsystems = ["b-tsort"]\ncorpora = ["SIND"]\n'
+    )
+    with pytest.raises(UserError, match='"b-tsort": no such system above'):
+        read_experiment(path)
+
+
+def test_what_is_left_is_reckoned_by_what_is_most_like_it(desk, tmp_path):
+    planned = all_cells(desk)
+    named = {cell.name: cell for cell in planned}
+
+    def left(part=planned):
+        return remaining(tmp_path, planned, part, part[0])
+
+    def finish(name, minutes):
+        cells.file_of(tmp_path, named[name]).write_text(json.dumps({"wall_minutes": minutes}))
+
+    nsf = [named["b-tsort-nsf-seed-1"]]
+    name = planned[0].name
+    assert left() == f"cell 1 of 80: {name}; 80 left, about 13:00 h and 2 by epochs"
+    finish("cnn-ptrnet-neurips-seed-1", 20)
+    assert left() == f"cell 1 of 80: {name}; 79 left, about 25:40 h and 2 by epochs"
+    assert left(nsf).endswith("; 1 left, about 0:20 h")  # told by a run of another part
+    finish("rank-tx-net-nsf-seed-1", 40)
+    finish("bert4so-nsf-seed-1", 50)
+    assert left(nsf).endswith("; 1 left, about 0:45 h")
+    assert left([named["bert4so-nsf-joined-seed-1"]]).endswith("about 0:50 h")
+    assert left([named["bert4so-sind-seed-1"]]).endswith("about 0:40 h")
+
+
+def test_how_long_epochs_take_is_told_by_the_same_corpus_alone(desk, tmp_path):
+    planned = all_cells(desk)
+    neurips, rocstory = (c for c in planned if "-long-" in c.name)
+    cells.file_of(tmp_path, neurips).write_text('{"wall_minutes": 30}')
+    assert remaining(tmp_path, planned, [rocstory], rocstory).endswith("; 1 left")
+    assert remaining(tmp_path, planned, planned, planned[0]).endswith("13:00 h and 1 by epochs")
+    again = replace(rocstory, name="again", corpus="NeurIPS")
+    assert remaining(tmp_path, planned, [again], again).endswith("; 1 left, about 0:30 h")

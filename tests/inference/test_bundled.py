@@ -1,0 +1,68 @@
+"""The bundled model: there without being asked for, small, and good at what it has not seen."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bert4so import Orderer
+from bert4so.data.corpus import read_split
+from bert4so.evaluation.evaluate import measure, solve
+from bert4so.inference.orderer import BUNDLED
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def orderer():
+    return Orderer.from_pretrained()
+
+
+def test_it_puts_a_story_in_order(orderer):
+    story = [
+        "The family got together to go to the fair.",
+        "When they arrived they saw some airplanes in the back of a truck.",
+        "The kids had a hard time deciding what to ride first.",
+        "Then they played some games to win prizes.",
+        "Finally they played the dart game.",
+    ]
+    for order in ([1, 2, 0, 4, 3], [4, 3, 2, 1, 0]):
+        ordering = orderer.order([story[i] for i in order])
+        assert ordering.sentences[0] == story[0]
+        assert set(ordering.sentences[-2:]) == set(story[-2:])
+
+
+def test_it_is_good_at_documents_that_it_has_not_seen(orderer):
+    documents = read_split(ROOT / "data" / "sample", "test")
+    metrics = measure(solve(orderer.asked(), documents))
+    assert metrics.tau > 0.6
+
+
+def test_all_of_it_is_under_forty_megabytes():
+    assert sum(path.stat().st_size for path in BUNDLED.iterdir()) < 40e6
+
+
+def test_it_was_near_enough_to_the_model_it_was_made_of():
+    facts = json.loads((BUNDLED / "export.json").read_text())
+    assert facts["int8"]
+    assert facts["compared"]["tau"] - facts["compared"]["exported"] <= 0.005
+
+
+def test_a_process_answers_in_seconds():
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "bert4so", "order"]
+    done = subprocess.run(
+        command, input="Then we ate.\nWe cooked.\n", capture_output=True, text=True
+    )
+    assert done.stdout.splitlines() == ["We cooked.", "Then we ate."]
+    assert time.perf_counter() - began < 10  # one on a quiet machine: benchmarks/speed.py
+
+
+def test_the_demo_shows_three_documents():
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "demo.py"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("put in order") == done.stdout.count("confidence") == 3

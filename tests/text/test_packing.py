@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert4so.errors import UserError
+from bert4so.modeling.encoder import load_config, load_packer
+from bert4so.text.packing import USEFUL, Packer, kept_lengths
+
+CLS, SEP, UNKNOWN = 2, 3, 0
+
+
+@pytest.fixture(scope="module")
+def packer(encoder):
+    return load_packer(str(encoder), load_config(str(encoder)))
+
+
+def test_a_row_by_hand(packer):
+    word = packer.tokenizer.token_to_id
+    row = packer.pack(["we eat bread", "sleep", "go home"])
+    assert row.ids.tolist() == [
+        *[CLS, word("we"), word("eat"), word("bread"), SEP],
+        *[CLS, word("sleep"), SEP],
+        *[CLS, word("go"), word("home"), SEP],
+    ]
+    assert row.segments.tolist() == [0] * 5 + [1] * 3 + [0] * 4
+    assert row.starts.tolist() == [0, 5, 8]
+    assert row.owners.tolist() == [-1, 0, 0, 0, -1, -1, 1, -1, -1, 2, 2, -1]
+    assert not row.cut.any()
+
+
+def test_the_limit_is_the_encoders_not_the_tokenizers(packer):
+    # The tokenizer's file says to cut, and to pad, at 16.
+    assert packer.layout.positions == 128
+    assert len(packer.pack(["bread " * 40, "sleep"]).ids) == 45
+
+
+def test_special_tokens_in_a_text_are_text(packer):
+    row = packer.pack(["eat [SEP] [CLS] [PAD] bread", "sleep"])
+    assert (row.ids == CLS).sum() == (row.ids == SEP).sum() == 2
+    assert packer.layout.pad not in row.ids
+
+
+def test_a_sentence_without_words_is_an_unknown_word(packer):
+    row = packer.pack(["", "\x00\x01", "sleep"])
+    assert row.ids[:6].tolist() == [CLS, UNKNOWN, SEP, CLS, UNKNOWN, SEP]
+    assert row.owners.tolist() == [-1, 0, -1, -1, 1, -1, -1, 2, -1]
+
+
+def test_the_longest_sentences_give_way_first(packer):
+    row = packer.pack(["bread " * 200, "we eat bread", "sleep " * 60])
+    assert len(row.ids) == 128
+    assert row.cut.tolist() == [True, False, True]
+    assert np.bincount(row.owners[row.owners >= 0]).tolist() == [60, 3, 59]
+    assert (row.ids == CLS).sum() == (row.ids == SEP).sum() == 3
+
+
+def test_short_sentences_leave_room_to_a_long_one():
+    assert kept_lengths([2] * 12 + [200], 128) == [2] * 12 + [128 - 26 - 24]
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(60, 200))
+def test_what_is_kept_fits_and_is_as_even_as_can_be(lengths, positions):
+    if positions < sum(min(length, USEFUL) + 2 for length in lengths):
+        with pytest.raises(UserError):
+            kept_lengths(lengths, positions)
+        return
+    kept = kept_lengths(lengths, positions)
+    room = positions - 2 * len(lengths)
+    assert all(k <= length for k, length in zip(kept, lengths, strict=True))
+    assert sum(kept) == min(sum(lengths), room)
+    cut = [k for k, length in zip(kept, lengths, strict=True) if k < length]
+    if cut:
+        assert max(kept) - min(cut) <= 1
+        assert min(cut) >= USEFUL
+
+
+def test_too_many_sentences_are_refused_with_what_would_fit(packer):
+    with pytest.raises(UserError, match="13 sentences and 650 word pieces is too long") as error:
+        packer.pack(["bread " * 50] * 13)
+    assert "reads 128 at once, which is room for 12 sentences of 8" in str(error.value)
+    assert len(packer.pack(["sleep"] * 42).ids) == 126  # short ones fit all the same
+
+
+def test_a_packer_is_saved_whole(packer, tmp_path):
+    packer.save(tmp_path)
+    again = Packer.load(tmp_path)
+    sentences = ["bread " * 40 + "[SEP]", "sleep"]
+    assert again.layout == packer.layout
+    assert again.pack(sentences).ids.tolist() == packer.pack(sentences).ids.tolist()

@@ -1,0 +1,170 @@
+from dataclasses import replace
+
+import pytest
+import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState, GradientState
+
+from bert4so.evaluation.metrics import average
+from bert4so.systems import MODELS
+from bert4so.training.history import History, Validation
+from bert4so.training.learner import OPTIMIZERS, Learner, make_optimizer, parameter_groups
+from bert4so.training.schedule import by_epoch, by_time, linear, linear_in_time
+from conftest import tiny_run
+
+
+def learned(encoder, folder, puzzles, **train):
+    """What the model says after two steps, and what the steps were."""
+    AcceleratorState._reset_state(reset_partial_state=True)
+    GradientState._reset_state()
+    calm = {"dropout": 0.0, "encoder_dropout": 0.0}
+    run = tiny_run("bert4so", encoder, folder, model=calm, train=train)
+    torch.manual_seed(0)
+    system = MODELS["bert4so"]
+    model = system.build(run.model, system.make_input(run.model, []))
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=run.train.accumulate)
+    learner = Learner(accelerator, model, run.train)
+    taken = [learner.step(puzzles, rate) for rate in (0.5, 1)]
+    return model.order(puzzles), taken
+
+
+@pytest.mark.parametrize("fused_from, kind", [(1000, "eager"), (1, "sdpa")])
+def test_how_bf16_attends_on_a_cpu_changes_nothing(
+    encoder, tmp_path, puzzles, monkeypatch, fused_from, kind
+):
+    run = tiny_run("bert4so", encoder, tmp_path, train={"precision": "bf16"})
+    system = MODELS["bert4so"]
+    model = system.build(run.model, system.make_input(run.model, [])).eval()
+    before = model.order(puzzles)
+    AcceleratorState._reset_state(reset_partial_state=True)
+    Learner(Accelerator(cpu=True), model, run.train)
+    monkeypatch.setattr("bert4so.modeling.encoder.FUSED_FROM", fused_from)
+    for one, other in zip(before, model.order(puzzles), strict=True):
+        assert one.before == pytest.approx(other.before, abs=1e-5)
+    assert model.sentence_encoder.row.encoder.config._attn_implementation == kind
+
+
+@pytest.mark.parametrize("accumulate", [2, 3, 8])
+def test_a_document_weighs_the_same_in_whatever_share(encoder, tmp_path, puzzles, accumulate):
+    # Seven documents make uneven shares of 2 and 3, and an empty one of 8.
+    whole, taken = learned(encoder, tmp_path, puzzles[:7])
+    parts, taken_apart = learned(encoder, tmp_path, puzzles[:7], accumulate=accumulate)
+    for one, other in zip(whole, parts, strict=True):
+        # Not the scores: the bias that all share has no gradient but noise.
+        assert one.before == pytest.approx(other.before, abs=1e-4)
+    for one, other in zip(taken, taken_apart, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=1e-4)
+        assert one.tokens == other.tokens
+
+
+def test_a_step_reports_the_mean_loss_and_its_padding(encoder, tmp_path, puzzles):
+    _, (first, second) = learned(encoder, tmp_path, puzzles[:7])
+    assert second.loss < first.loss
+    assert first.tokens < first.cells
+    assert second.learning_rate > first.learning_rate
+
+
+def test_the_rate_rises_and_falls_linearly():
+    share = linear(steps=10, warmup=0.2)
+    assert [share(taken) for taken in range(10)] == pytest.approx(
+        [0.5, 1, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]
+    )
+    assert share(10) == 0
+    assert linear(steps=4, warmup=0)(0) == 1
+    assert linear(steps=4, warmup=1)(3) == 1
+
+
+def test_the_rate_falls_by_the_clock_as_it_would_over_the_epochs():
+    share = by_time(epochs=4, decay=0.5)
+    assert [share(spent) for spent in (0, 0.24, 0.25, 0.74, 0.75, 1, 1.1)] == [
+        *(1, 1, 0.5, 0.25),
+        *(0.125, 0.0625, 0.0625),
+    ]
+
+
+def test_the_rate_falls_by_epoch():
+    share = by_epoch(steps_an_epoch=3, decay=0.5)
+    assert [share(taken) for taken in range(8)] == [1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25]
+
+
+def test_the_rate_follows_the_time_that_is_spent():
+    share = linear_in_time(warmup=0.2)
+    assert [share(x) for x in (0.1, 0.2, 0.6, 1.0, 1.7)] == pytest.approx(
+        [0.5, 1, 0.5, 0, 0], abs=1e-4
+    )
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("system", MODELS)
+def test_every_system_can_be_given_another_optimizer(system, name, encoder, documents, tmp_path):
+    run = tiny_run(system, encoder, tmp_path, train={"optimizer": {"name": name}})
+    built = MODELS[system].build(run.model, MODELS[system].make_input(run.model, documents))
+    assert type(make_optimizer(built, run.train)).__name__.lower() == name
+
+
+def test_embeddings_are_not_decayed(encoder, documents, tmp_path):
+    run = tiny_run("att-order-net", encoder, tmp_path)
+    built = MODELS["att-order-net"].build(
+        run.model, MODELS["att-order-net"].make_input(run.model, documents)
+    )
+    decays = {
+        id(weight): group["weight_decay"]
+        for group in parameter_groups(built, run.train)
+        for weight in group["params"]
+    }
+    assert decays[id(built.sentence_encoder.vectors.weight)] == 0
+    assert max(decays.values()) == 1e-5
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_each_optimizer_has_the_numbers_it_is_given(encoder, tmp_path, name):
+    own = {"adadelta": {"rho": 0.95}, "adam": {"beta2": 0.98}, "adagrad": {"accumulator": 0.1}}
+    numbers = own.get(name, {})
+    chosen = {"name": name, "eps": 1e-7, "weight_decay": 0.5, **numbers}
+    run = tiny_run("bert4so", encoder, tmp_path, train={"optimizer": chosen})
+    system = MODELS["bert4so"]
+    model = system.build(run.model, system.make_input(run.model, []))
+    optimizer = make_optimizer(model, run.train)
+    assert type(optimizer).__name__.lower() == name
+    for group in optimizer.param_groups:
+        assert group["eps"] == 1e-7
+        assert group["weight_decay"] in (0.5, 0)
+        assert group.get("rho", 0.95) == 0.95
+        assert group.get("initial_accumulator_value", 0.1) == 0.1
+        if name == "adam":
+            assert group["betas"] == (0.9, 0.98)
+
+
+@pytest.mark.parametrize("kept", ["learned", "fixed"])
+def test_embeddings_that_are_fixed_stay(encoder, tmp_path, puzzles, kept):
+    run = tiny_run("bert4so", encoder, tmp_path, model={"embeddings": kept})
+    system = MODELS["bert4so"]
+    model = system.build(run.model, system.make_input(run.model, []))
+    words = model.sentence_encoder.row.encoder.get_input_embeddings().weight
+    before = words.detach().clone()
+    Learner(Accelerator(cpu=True), model, run.train).step(puzzles)
+    assert words.equal(before) == (kept == "fixed")
+
+
+def test_training_stops_when_patience_ends():
+    def validated(*taus):
+        metrics = average([([0, 1], [0, 1])])
+        return History([], [Validation(k, k, replace(metrics, tau=t)) for k, t in enumerate(taus)])
+
+    assert not validated(0.1, 0.3, 0.2).waited(2)
+    assert validated(0.1, 0.3, 0.2, 0.3).waited(2)
+    assert not validated(0.1, 0.3, 0.2, 0.4).waited(2)
+    assert not validated(0.3, 0.2, 0.1, 0.1).waited(0)
+
+
+def test_each_part_has_its_rate_and_vectors_are_not_decayed(encoder, tmp_path):
+    rates = {"sentence_encoder": 1.0, "document_encoder": 2.0, "decoder": 3.0}
+    run = tiny_run("bert4so", encoder, tmp_path, train={"learning_rate": rates})
+    system = MODELS["bert4so"]
+    model = system.build(run.model, system.make_input(run.model, []))
+    for group in parameter_groups(model, run.train):
+        for weight in group["params"]:
+            (name,) = [name for name, own in model.named_parameters() if own is weight]
+            assert group["lr"] == rates[name.split(".")[0]]
+            decayed = weight.ndim > 1 and "embeddings" not in name
+            assert (group["weight_decay"] > 0) == decayed

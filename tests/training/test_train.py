@@ -1,0 +1,315 @@
+import json
+import os
+import shutil
+import time
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from bert4so.data.shuffle import shuffle
+from bert4so.document import Document
+from bert4so.errors import UserError
+from bert4so.evaluation.evaluate import measure, solve
+from bert4so.io.on_error import Skipping
+from bert4so.training.checkpoint import load_model, save_model
+from bert4so.training.train import Trainer, splits_of, train
+from conftest import tiny_run
+
+COMMAND = "bert4so train tiny.toml"
+
+
+def test_a_run_leaves_a_model_that_orders_and_all_that_is_known_of_it(run, splits, tmp_path):
+    folder = tmp_path / "run"
+    measured = train(run, splits, folder, COMMAND)
+    assert {path.name for path in folder.iterdir()} >= {
+        "model.safetensors", "run.toml", "input", "metrics.json", "predictions.jsonl",
+        "truth.jsonl", "history.jsonl", "curves.png", "README.md", "tensorboard",
+    }  # fmt: skip
+    # 20 documents by 4, twice; and after each time a validation.
+    assert [event["step"] for event in events(folder)] == [1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 10]
+    _, model = load_model(folder)
+    assert measure(solve(model, splits.valid)) == measured["valid"]
+    assert json.loads((folder / "metrics.json").read_text())["test"]["documents"] == 16
+    assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_tokens_of_an_epoch_are_those_of_its_batches(run, splits, tmp_path):
+    # A batch of single sentences would have a pair that is none: see `PairsInput`.
+    long = [document for document in splits.train if len(document.sentences) > 1]
+    train(run, replace(splits, train=long), tmp_path, COMMAND)
+    facts = json.loads((tmp_path / "metrics.json").read_text())
+    assert facts["tokens"] == 2 * facts["epoch_tokens"]  # of two epochs
+
+
+def test_a_run_that_was_stopped_ends_with_the_weights_of_one_that_was_not(run, splits, tmp_path):
+    train(run, splits, tmp_path / "whole", COMMAND)
+    trainer = Trainer(run, splits, tmp_path / "stopped")
+    trainer.begin(None)
+    steps = trainer.learn(1)
+    for _ in range(3):
+        next(steps)
+    trainer.snapshot()
+    train(run, splits, tmp_path / "stopped", COMMAND, resume=True)
+    files = [tmp_path / name / "model.safetensors" for name in ("whole", "stopped")]
+    whole, stopped = map(load_file, files)
+    assert all((whole[name] == stopped[name]).all() for name in whole)
+
+
+def test_what_another_run_left_of_its_input_is_not_kept(encoder, splits, tmp_path):
+    run = tiny_run("lstm-ptrnet", encoder, tmp_path, train={"epochs": 1})
+    left = Trainer(run, replace(splits, train=splits.train[:3]), tmp_path / "run")
+    save_model(tmp_path / "run", run, left.model)  # killed before its first snapshot
+    train(run, splits, tmp_path / "run", COMMAND, resume=True)
+    _, model = load_model(tmp_path / "run")
+    assert len(model.input.vocabulary) > len(left.model.input.vocabulary)
+
+
+@pytest.mark.parametrize("run", ["rank-tx-net", "b-tsort", "bert4so"], indirect=True)
+def test_a_run_starts_from_the_pretrained_weights(run, splits, encoder, tmp_path):
+    pretrained = load_file(encoder / "model.safetensors")
+    name = "encoder.layer.1.output.dense.weight"
+    assert pretrained[name].std() > 0
+    save_file({**pretrained, name: torch.full_like(pretrained[name], 0.25)}, tmp_path / "w")
+    changed = shutil.copytree(encoder, tmp_path / "changed")
+    shutil.move(tmp_path / "w", changed / "model.safetensors")
+    model = run.model.model_copy(update={"encoder": str(changed)})
+    trainer = Trainer(run.model_copy(update={"model": model}), splits, tmp_path / "run")
+    (own,) = (weight for path, weight in trainer.model.named_parameters() if path.endswith(name))
+    assert (own == 0.25).all()
+
+
+def test_a_run_begins_with_what_another_has_learned(run, splits, tmp_path):
+    train(run, splits, tmp_path / "first", COMMAND)
+    fewer = replace(splits, train=splits.train[:3])  # of which words would be other ones
+    again = run.model_copy(update={"start": str(tmp_path / "first"), "seed": 7})
+    trainer = Trainer(again, fewer, tmp_path / "second")
+    learned = load_file(tmp_path / "first" / "model.safetensors")
+    own = trainer.model.state_dict()
+    assert own.keys() == learned.keys()
+    assert all((own[name] == learned[name]).all() for name in learned)
+    train(again, fewer, tmp_path / "second", COMMAND)
+    shutil.rmtree(tmp_path / "first")  # what was made of it needs it no more
+    _, model = load_model(tmp_path / "second")
+    assert len(model.order([shuffle(document, 0) for document in splits.valid])) == 20
+
+
+def test_a_run_cannot_begin_with_a_model_of_other_parts(encoder, splits, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path)
+    train(run, splits, tmp_path / "first", COMMAND)
+    start = str(tmp_path / "first")
+    other = run.model.model_copy(update={"layers": 1})
+    with pytest.raises(UserError, match="made with layers = 2, not 1"):
+        Trainer(run.model_copy(update={"start": start, "model": other}), splits, tmp_path / "run")
+    with pytest.raises(UserError, match="no model here"):
+        Trainer(run.model_copy(update={"start": str(tmp_path / "no")}), splits, tmp_path / "run")
+
+
+def test_patience_ends_a_run(encoder, splits, tmp_path):
+    rates = dict.fromkeys(("sentence_encoder", "document_encoder", "decoder"), 1e-9)
+    training = {"patience": 2, "epochs": 9, "learning_rate": rates}  # no epoch is better
+    run = tiny_run("bert4so", encoder, tmp_path, train=training)
+    train(run, splits, tmp_path / "run", COMMAND)
+    assert len([event for event in events(tmp_path / "run") if "metrics" in event]) == 3
+
+
+def test_gradients_are_clipped(encoder, splits, documents, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path, train={"clip": 0.01})
+    learner = Trainer(run, splits, tmp_path / "run").learner
+    norms = []
+    learner.optimizer.optimizer.register_step_pre_hook(
+        lambda optimizer, *_: norms.append(
+            sum(float(w.grad.norm()) ** 2 for g in optimizer.param_groups for w in g["params"])
+            ** 0.5
+        )
+    )
+    learner.step([shuffle(document, 0) for document in documents])
+    assert norms == [pytest.approx(0.01, rel=1e-3)]
+
+
+def test_every_epoch_shuffles_every_document_afresh(run, splits, documents, tmp_path):
+    trainer = Trainer(run, splits, tmp_path / "run")
+    long = next(i for i, document in enumerate(documents) if len(document.sentences) == 5)
+    seen = {trainer._puzzles([long], epoch)[0].sentences for epoch in range(1, 9)}
+    assert len(seen) > 5
+
+
+def test_the_best_epoch_is_kept_not_the_last(encoder, splits, tmp_path):
+    # At this rate what one epoch has learned the next may forget.
+    rates = dict.fromkeys(("sentence_encoder", "document_encoder", "decoder"), 0.02)
+    wild = {"epochs": 6, "learning_rate": rates}
+    run = tiny_run("bert4so", encoder, tmp_path, train=wild)
+    train(run, splits, tmp_path / "run", COMMAND)
+    found = [event["metrics"] for event in events(tmp_path / "run") if "metrics" in event]
+    worths = [metrics["tau"] + metrics["pmr"] for metrics in found]
+    assert worths[-1] < max(worths), "not the case to be tested: try another rate"
+    _, model = load_model(tmp_path / "run")
+    kept = measure(solve(model, splits.valid))
+    assert kept.tau + kept.pmr == pytest.approx(max(worths))
+
+
+def test_a_run_by_the_clock_ends_when_its_time_is_up(encoder, splits, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path, minutes=0.02, train={"epochs": 1})
+    train(run, splits, tmp_path / "run", COMMAND)
+    steps = [event for event in events(tmp_path / "run") if "loss" in event]
+    assert steps[-1]["spent"] >= 1.2  # of CPU time, 0.02 minutes
+    assert steps[-2]["spent"] < 1.2
+    assert steps[-1]["epoch"] > 1
+    assert steps[-1]["learning_rate"] < 0.2 * max(step["learning_rate"] for step in steps)
+    assert "metrics" in events(tmp_path / "run")[-1]  # and what it has come to is measured
+
+
+@pytest.mark.parametrize("how", [{"minutes": 0.02}, {"train": {"epochs": 5, "patience": 0}}])
+def test_validations_come_after_equal_shares_of_a_run(encoder, splits, tmp_path, how):
+    run = tiny_run("bert4so", encoder, tmp_path, validations=3, **how)
+    train(run, splits, tmp_path / "run", COMMAND)
+    steps = [event for event in events(tmp_path / "run") if "loss" in event]
+    found = [event["step"] for event in events(tmp_path / "run") if "metrics" in event]
+    clock = [
+        step["spent"] / 1.2 if "minutes" in how else step["step"] / len(steps) for step in steps
+    ]
+    expected = [
+        1 + next(k for k, share in enumerate(clock) if share >= part / 3) for part in (1, 2)
+    ]
+    assert found == [*expected, len(steps)]
+
+
+def test_a_run_by_the_clock_has_no_patience(encoder, splits, tmp_path):
+    rates = dict.fromkeys(("sentence_encoder", "document_encoder", "decoder"), 1e-9)
+    training = {"patience": 1, "learning_rate": rates}  # it learns nothing: no epoch is better
+    run = tiny_run("bert4so", encoder, tmp_path, minutes=0.02, train=training)
+    train(run, splits, tmp_path / "run", COMMAND)
+    assert events(tmp_path / "run")[-2]["spent"] >= 1.2
+
+
+def test_validation_takes_nothing_of_the_time(encoder, splits, tmp_path, monkeypatch):
+    validate = Trainer.validate
+
+    def slowly(trainer):
+        end = time.process_time() + 1
+        while time.process_time() < end:
+            pass
+        return validate(trainer)
+
+    monkeypatch.setattr(Trainer, "validate", slowly)
+    run = tiny_run("bert4so", encoder, tmp_path, validations=4, train={"epochs": 4})
+    train(run, splits, tmp_path / "run", COMMAND)
+    steps = [event for event in events(tmp_path / "run") if "loss" in event]
+    gaps = [b["spent"] - a["spent"] for a, b in pairwise(steps)]
+    assert max(gaps) < 1
+    assert max(b["seconds"] - a["seconds"] for a, b in pairwise(steps)) < 1
+
+
+@pytest.mark.parametrize(
+    "split, name", [("train", "training"), ("valid", "validation"), ("test", "test")]
+)
+def test_a_split_without_two_sentences_in_a_document_is_refused(
+    encoder, splits, tmp_path, split, name
+):
+    alone = [document for document in splits.train if len(document.sentences) == 1]
+    run = tiny_run("bert4so", encoder, tmp_path)
+    with pytest.raises(UserError, match=f"every {name} document has only one sentence"):
+        Trainer(run, replace(splits, **{split: alone}), tmp_path / "run")
+    # One that has an order is enough.
+    two = [*alone, next(document for document in splits.train if len(document.sentences) == 2)]
+    Trainer(run, replace(splits, **{split: two}), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "split, name", [("train", "training"), ("valid", "validation"), ("test", "test")]
+)
+def test_a_split_of_which_every_document_was_skipped_is_refused(
+    encoder, splits, tmp_path, split, name
+):
+    run = tiny_run("bert4so", encoder, tmp_path)
+    with pytest.raises(UserError, match=f"no {name} document can be used"):
+        Trainer(run, replace(splits, **{split: [LONG]}), tmp_path / "run", Skipping())
+
+
+def test_a_corpus_may_have_no_test_split(encoder, splits, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path)
+    assert Trainer(run, replace(splits, test=[]), tmp_path / "run").splits.test == []
+
+
+LONG = Document("much-too-long", tuple(f"{'bread ' * 40}{i}" for i in range(20)))
+
+
+@pytest.mark.parametrize("run", ["bert4so"], indirect=True)
+@pytest.mark.parametrize("split", ["train", "valid", "test"])
+def test_a_document_that_cannot_fit_is_named_before_training(run, splits, tmp_path, split):
+    longer = replace(splits, **{split: [*getattr(splits, split), LONG]})
+    with pytest.raises(UserError, match='document "much-too-long": a document of 20 sentences'):
+        Trainer(run, longer, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    skipped = Skipping()
+    trainer = Trainer(run, longer, tmp_path / "run", skipped)
+    assert (trainer.splits, skipped.count) == (splits, 1)
+
+
+def test_names_that_are_not_utf_8_do_not_lose_a_run(encoder, splits, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path, train={"epochs": 1})
+    name = os.fsdecode(b"caf\xe9")
+    train(run, splits, tmp_path / "run", f"bert4so train {name}.toml")
+    assert r"caf\udce9.toml" in (tmp_path / "run" / "README.md").read_text()
+    # Before training, where it can only fail: in the names of folders.
+    with pytest.raises(UserError, match=r"not UTF-8: 'corpus = \"caf.udce9\"': rename"):
+        train(run.model_copy(update={"corpus": name}), splits, tmp_path / "other", COMMAND)
+    with pytest.raises(UserError, match=r"not UTF-8: '.*/caf.udce9': rename"):
+        train(run, splits, tmp_path / name, COMMAND)
+    assert not (tmp_path / "other").exists()
+    assert not (tmp_path / name).exists()
+
+
+def test_a_run_goes_on_only_with_its_own_configuration(run, splits, tmp_path):
+    trainer = Trainer(run, splits, tmp_path / "run")
+    trainer.begin(None)
+    trainer.snapshot()
+    other = run.model_copy(update={"train": run.train.model_copy(update={"batch": 8})})
+    with pytest.raises(
+        UserError, match=r"started with train\.batch = 4: cannot resume with train\.batch = 8"
+    ):
+        train(other, splits, tmp_path / "run", COMMAND, resume=True)
+
+
+def test_heads_must_divide_the_width(encoder, splits, tmp_path):
+    run = tiny_run("bert4so", encoder, tmp_path, model={"heads": 5})
+    with pytest.raises(UserError, match="heads = 5: wanted a divisor of the encoder's 32"):
+        Trainer(run, splits, tmp_path / "run")
+
+
+def events(folder):
+    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+
+
+def test_a_run_may_train_on_a_sample_of_each_corpus(encoder, tmp_path):
+    own, joined = write_corpus(tmp_path / "own", 30), write_corpus(tmp_path / "joined", 6)
+    run = tiny_run("bert4so", encoder, tmp_path, corpus=own, train_documents=10)
+    ids = [document.id for document in splits_of(run).train]
+    assert len(ids) == 10
+    # By id alone: another seed or system trains on the same documents.
+    for other in (tiny_run("lstm-ptrnet", encoder, tmp_path, corpus=own, train_documents=10),
+                  run.model_copy(update={"seed": 5})):  # fmt: skip
+        assert [document.id for document in splits_of(other).train] == ids
+    # Of each corpus: its own part stays the same, and one with fewer gives what it has.
+    both = splits_of(run.model_copy(update={"join": [str(joined)]})).train
+    assert [document.id for document in both[:10]] == ids
+    assert [document.id for document in both[10:]] == [f"{joined}/joined-{i}" for i in range(6)]
+    # A joined corpus gives the documents that it trains on as a run's own.
+    only = splits_of(run.model_copy(update={"corpus": str(joined), "join": [str(own)]})).train
+    assert [d.id for d in only if d.id.startswith(str(own))] == [f"{own}/{name}" for name in ids]
+    assert len(splits_of(run.model_copy(update={"train_documents": 0})).train) == 30
+
+
+def write_corpus(folder, documents):
+    """A corpus of documents that have nothing in common with one another."""
+    folder.mkdir()
+    for split, number in (("train", documents), ("valid", 2), ("test", 2)):
+        name = f"{folder.name} {split}"
+        lines = [
+            {"id": f"{folder.name}-{i}", "sentences": [f"{name} {i} begins", f"{name} {i} ends"]}
+            for i in range(number)
+        ]
+        (folder / f"{split}.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    return folder
