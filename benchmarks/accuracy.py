@@ -21,11 +21,12 @@ from accelerate.state import AcceleratorState
 
 from bert4so.common.machine import machine
 from bert4so.common.progress import progress_bar
-from bert4so.common.stable_hash import draw
+from bert4so.common.stable_hash import stable_hash
 from bert4so.config.schema import Run
 from bert4so.evaluation.evaluate import measure, solve
 from bert4so.systems.run_config import read_run
-from bert4so.training.train import Trainer, splits_of
+from bert4so.training.run_documents import splits_of
+from bert4so.training.trainer import Trainer
 
 SEEDS = (1, 2, 3)
 PLAIN = "a plain loop"
@@ -48,7 +49,7 @@ class PlainTrainer(Trainer):
         documents, size = self.splits.train, self.run.train.batch
         drawn = sorted(
             range(len(documents)),
-            key=lambda i: draw("plain", self.run.seed, epoch, documents[i].id),
+            key=lambda i: stable_hash("plain", self.run.seed, epoch, documents[i].id),
         )
         return [self._dealt(drawn[i : i + size]) for i in range(0, len(drawn), size)]
 

@@ -23,7 +23,7 @@ from bert4so.evaluation.evaluate import solve
 from bert4so.evaluation.summary import summarize
 from bert4so.inference.orderer import BUNDLED, Orderer
 from bert4so.training.checkpoint import load_run
-from bert4so.training.train import splits_of
+from bert4so.training.run_documents import splits_of
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
     metrics = json.loads((asked.run / "metrics.json").read_text())
     train = splits_of(run).train
     found_in_training = leaks(train, asked.corpora)
-    backend = Orderer.from_pretrained(asked.model).asked()
+    backend = Orderer.from_pretrained(asked.model).build_backend()
     found = {}
     for corpus in asked.corpora:
         folder = find_corpus(corpus)

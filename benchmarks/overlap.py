@@ -23,7 +23,7 @@ from bert4so.document import Document
 from bert4so.evaluation.evaluate import measure, solve
 from bert4so.inference.orderer import Orderer
 from bert4so.systems.run_config import read_run
-from bert4so.training.train import splits_of
+from bert4so.training.run_documents import splits_of
 
 WORDS = 5
 MUCH = 0.3
@@ -101,7 +101,7 @@ def known(place: str, documents: Sequence[Document], found: dict[str, float]) ->
     facts: dict[str, Any] = {"documents": len(documents), "known": len(some)}
     if split(place) == "test" and some:
         seed = shuffle_seed(find_corpus(corpus(place)))
-        own = measure(solve(Orderer.from_pretrained().asked(), some, seed))
+        own = measure(solve(Orderer.from_pretrained().build_backend(), some, seed))
         whole = json.loads(RESULTS.read_text())["found"][corpus(place)]["metrics"]
         left = whole["documents"] - own.documents
         without = (whole["tau"] * whole["documents"] - own.tau * own.documents) / left

@@ -36,7 +36,7 @@ from bert4so.inference.orderer import Orderer
 from bert4so.inference.windows import fits_a_row
 from bert4so.modeling.base import OrderingModel
 from bert4so.modeling.inputs.pairs_input import PairsInput
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 from bert4so.training.checkpoint import load_model
 
 REPEATS = 5
@@ -64,7 +64,7 @@ def main() -> None:
     with TemporaryDirectory() as place:
         folders = {form: Path(place) / form for form in ("float32", "int8")}
         for form, folder in folders.items():
-            export(asked.run, folder, checked_on, form == "int8", "a benchmark")
+            export(*load_model(asked.run), folder, checked_on, form == "int8", "a benchmark")
         forms = {form: Orderer.from_pretrained(folder) for form, folder in folders.items()}
         facts = {
             "command": " ".join(["python", *sys.argv]),
@@ -154,8 +154,8 @@ def padded(model: OrderingModel[Any], puzzles: Sequence[Puzzle], batch: int) -> 
 
 def pair_system(model: OrderingModel[Any]) -> OrderingModel[Any]:
     """B-TSort on the same encoder; what it has learned does not matter for the time it takes."""
-    system = MODELS["b-tsort"]
-    config = checked(system.Config, {**system.DESK["model"], "pooling": "mean"}, "b-tsort")
+    system = SYSTEMS["b-tsort"]
+    config = checked(system.Config, {**system.CPU_PRESET["model"], "pooling": "mean"}, "b-tsort")
     input = PairsInput(model.input.packer, model.input.encoder_config, both_directions=False)
     built = system.build(config, input)
     encoder = model.get_submodule("sentence_encoder.row").encoder

@@ -28,9 +28,9 @@ from bert4so.data.corpus import Splits, find_corpus, read_split
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.modeling.base import OrderingModel
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 from bert4so.systems.run_config import read_run
-from bert4so.training.train import Trainer
+from bert4so.training.trainer import Trainer
 
 SECONDS = 12
 """At a turn each takes steps for so long: at least one, for one way is slower than all others."""
@@ -103,7 +103,7 @@ def plain(
     run: Run, documents: Sequence[Document], dropout: float, alike: bool
 ) -> Callable[[], int]:
     """A step of a plain loop."""
-    system = MODELS[run.system]
+    system = SYSTEMS[run.system]
     config = run.model.model_copy(update={"encoder_dropout": dropout, "embeddings": "learned"})
     model: OrderingModel[Any] = system.build(config, system.make_input(config, documents))
     system.initialize(model, config)

@@ -13,13 +13,14 @@ import torch
 from hypothesis import settings
 
 from bert4so.cli import main
-from bert4so.config.schema import Run, merge
+from bert4so.config.schema import Run
+from bert4so.config.toml import merge
 from bert4so.data.corpus import Splits
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.experiments.plan import Experiment, read_experiment
 from bert4so.modeling.base import OrderingModel
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 from bert4so.systems.run_config import read_run
 from bert4so.training.checkpoint import save_model
 from tiny import make_encoder
@@ -93,10 +94,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes `run` runs once a system; in a module with SYSTEMS, for those only."""
+    """Run a test that takes `run` once per system, or per name in its TESTED_SYSTEMS."""
     marked = any(mark.args[0] == "run" for mark in metafunc.definition.iter_markers("parametrize"))
     if "run" in metafunc.fixturenames and not marked:
-        systems = getattr(metafunc.module, "SYSTEMS", list(MODELS))
+        systems = getattr(metafunc.module, "TESTED_SYSTEMS", list(SYSTEMS))
         metafunc.parametrize("run", systems, indirect=True)
 
 
@@ -110,7 +111,7 @@ def run(request: pytest.FixtureRequest, encoder: Path, tmp_path: Path) -> Run:
 def model(run: Run, documents: list[Document]) -> OrderingModel:
     """Each system in turn, tiny and untrained."""
     torch.manual_seed(0)
-    system = MODELS[run.system]
+    system = SYSTEMS[run.system]
     return system.build(run.model, system.make_input(run.model, documents)).eval()
 
 
@@ -123,7 +124,7 @@ def tiny_run(system: str, encoder: Path, folder: Path, **changes) -> Run:
 
 def tiny_values(encoder: Path, system: str = "bert4so") -> dict:
     model = dict(TINY_MODEL.get(system, {}))
-    if "encoder" in MODELS[system].Config.model_fields:
+    if "encoder" in SYSTEMS[system].Config.model_fields:
         model["encoder"] = encoder
     return {"model": model, "train": TINY_TRAINING}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["bert4so.cli", "bert4so.training.train", "torch.utils.tensorboard"])
+FORKS.set_forkserver_preload(["bert4so.cli", "bert4so.training.loop", "torch.utils.tensorboard"])
 
 
 class Forked:

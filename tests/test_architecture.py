@@ -1,4 +1,4 @@
-"""The shape of the house: imports point down, and the lower floors are free of torch."""
+"""The direction of imports between packages, and which packages are free of PyTorch."""
 
 import ast
 import subprocess
@@ -7,133 +7,80 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent / "src" / "bert4so"
-FLOORS = [  # from the ground up; rooms on one floor do not import each other
-    ["errors", "progress", "machine", "atomic", "aligned"],
-    ["model_files", "onnx_check", "lock"],
-    ["document", "locate", "nouns", "data.files", "data.draw", "data.bad", "data.card"],
-    [
-        "backend",
-        "data.lines",
-        "metrics",
-        "tagging",
-        "ranking",
-        "aggregation",
-        "bradley_terry",
-        "packing",
-        "data.text",
-        "data.shuffle",
-        "data.batches",
-    ],
-    ["data.jsonl", "data.parquet", "intervals", "data.overlap", "vocabulary", "passes", "windows"],
-    [
-        "data.readers.found",
-        "summary",
-        "data.corpus",
-        "data.source",
-        "data.answers",
-        "data.orders",
-        "history",
-        "runtime",
-    ],
-    [
-        "data.frames",
-        "data.parts",
-        "data.readers",
-        "data.sentences",
-        "data.prepare",
-        "data.join",
-        "data.stats",
-    ],
-    ["data.destination", "data.forms", "data.check"],
-    ["orderer"],
-    ["evaluate"],
-    # Above this line a module may import torch.
-    [
-        "config",
-        "clock",
-        "batch",
-        "losses",
-        "encoder_config",
-        "schedule",
-        "curves",
-        "significance",
-        "calibration",
-        "beam",
-        "attention",
-        "quantization",
-    ],
-    ["figures", "graph_weights", "encoder"],
-    ["page"],
-    ["model"],
-    ["inputs"],
-    ["sentence_encoders", "document_encoders", "decoders"],
-    ["models"],
-    ["run", "learner", "processes", "interrupt", "snapshot"],
-    ["checkpoint", "run_folder"],
-    ["report", "export"],
-    ["start"],
-    ["train"],
-    ["experiments"],
-    ["doctor"],
-    ["cli"],
-    ["__main__"],
+ROOT = Path(__file__).parents[1] / "src" / "bert4so"
+PACKAGES = [  # each imports only from those above it
+    "errors",
+    "document",
+    "common",
+    "io",
+    "text",
+    "data",
+    "ranking",
+    "inference",
+    "evaluation",
+    # Packages below this line may import torch.
+    "config",
+    "modeling",
+    "systems",
+    "export",
+    "training",
+    "experiments",
+    "cli",
+    "__main__",
 ]
-TORCH_FREE = next(floor for floor, rooms in enumerate(FLOORS) if "config" in rooms)
+TORCH_FREE = PACKAGES[: PACKAGES.index("config")]
 HEAVY = {"torch", "transformers", "accelerate", "pydantic", "matplotlib", "scipy", "safetensors"}
-FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-LOOKS_UP = {("orderer", "checkpoint")}  # Orderer.from_pretrained, when a folder holds a model
+EVALUATION_MAY_IMPORT = {"scipy", "matplotlib"}
+LATE_IMPORTS = {("inference.orderer", "bert4so.training.checkpoint")}
+"""`Orderer.from_pretrained` imports this when a folder holds a PyTorch model."""
 
 
 def modules() -> list[Path]:
-    inits = {PACKAGE / f"{folder}__init__.py" for folder in ("", "data/", "data/readers/")}
-    return [path for path in sorted(PACKAGE.rglob("*.py")) if path not in inits]
+    return [path for path in sorted(ROOT.rglob("*.py")) if path != ROOT / "__init__.py"]
 
 
 def dotted(path: Path) -> str:
-    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
-
-
-def room(module: str) -> str:
-    rooms = [name for name in FLOOR if f"{module}.".startswith(f"{name}.")]
-    assert rooms, f"{module} has no floor: give it one above"
-    return max(rooms, key=len)
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
 def imported(path: Path) -> list[str]:
     names = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: a relative import hides where it goes"
-            names += [f"{node.module}.{name.name}" for name in node.names]
+            assert node.level == 0, f"{path}: imports must be absolute"
+            inside = "" if node.module is None else node.module
+            names += [f"{inside}.{name.name}" for name in node.names]
         elif isinstance(node, ast.Import):
             names += [name.name for name in node.names]
     return names
 
 
+def package(module: str) -> str:
+    return module.removeprefix("bert4so.").split(".")[0]
+
+
+def test_every_package_has_a_place():
+    assert {package(dotted(path)) for path in modules()} == set(PACKAGES)
+
+
 @pytest.mark.parametrize("path", modules(), ids=dotted)
-def test_imports_point_down(path):
-    here = room(dotted(path))
+def test_imports_point_up_the_list(path):
+    here = package(dotted(path))
     for name in imported(path):
-        if not name.startswith("bert4so."):
-            continue
-        there = room(name.removeprefix("bert4so."))
-        down = FLOOR[there] < FLOOR[here] or there == here or (here, there) in LOOKS_UP
-        assert down, f"{here} may not import {there}"
+        late = (dotted(path), name.rpartition(".")[0]) in LATE_IMPORTS
+        if name.startswith("bert4so.") and not late:
+            assert PACKAGES.index(package(name)) <= PACKAGES.index(here), f"imports {name}"
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in modules() if FLOOR[room(dotted(p))] < TORCH_FREE], ids=dotted
-)
-def test_the_lower_floors_import_nothing_heavy(path):
-    assert not {name.split(".")[0] for name in imported(path)} & HEAVY
+@pytest.mark.parametrize("name", TORCH_FREE)
+def test_torch_free_packages(name):
+    allowed = EVALUATION_MAY_IMPORT if name == "evaluation" else set()
+    paths = [path for path in modules() if package(dotted(path)) == name]
+    roots = {module.split(".")[0] for path in paths for module in imported(path)}
+    assert not roots & HEAVY - allowed
 
 
-def test_every_room_exists():
-    assert {room(dotted(path)) for path in modules()} == set(FLOOR)
-
-
-def test_importing_the_package_loads_nothing_heavy():
+def test_importing_bert4so_loads_nothing_heavy():
     code = f"import bert4so, sys; print({HEAVY!r} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

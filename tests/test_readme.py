@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import tables  # noqa: E402
 
-SYSTEMS = ["bert4so"]  # what is tested here is no system's own
+TESTED_SYSTEMS = ["bert4so"]  # what is tested here is no system's own
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from bert4so.config.schema import merge
+from bert4so.config.toml import merge
 from conftest import assignments, tiny_values
 
-SYSTEMS = ["bert4so"]  # what is tested here is no system's own
+TESTED_SYSTEMS = ["bert4so"]  # what is tested here is no system's own
 
 GOOD = json.dumps({"id": "a", "sentences": ["eat bread", "sleep"], "order": [1, 0]})
 BAD = {

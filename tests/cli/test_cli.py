@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bert4so.config.schema import merge
+from bert4so.config.toml import merge
 from bert4so.io.jsonl import write_records
 from conftest import assignments, tiny_values
 
-SYSTEMS = ["bert4so"]  # what is tested here is no system's own
+TESTED_SYSTEMS = ["bert4so"]  # what is tested here is no system's own
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bert4so.data.corpus import read_split
-from bert4so.training.train import splits_of
+from bert4so.training.run_documents import splits_of
 from conftest import tiny_run
 
 

@@ -17,8 +17,8 @@ from bert4so.export import to_onnx as export
 from bert4so.io import parquet_writer as parts
 from bert4so.io.jsonl import write_records
 from bert4so.io.source import read_source
-from bert4so.systems import MODELS
-from bert4so.training.checkpoint import save_model
+from bert4so.systems import SYSTEMS
+from bert4so.training.checkpoint import load_model, save_model
 from conftest import tiny_run
 
 KINDS = [".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet"]
@@ -32,9 +32,11 @@ def model(encoder, documents, tmp_path_factory):
     """The folder of a tiny model that needs no torch."""
     place = tmp_path_factory.mktemp("model")
     run = tiny_run("bert4so", encoder, place)
-    system = MODELS["bert4so"]
+    system = SYSTEMS["bert4so"]
     save_model(place / "run", run, system.build(run.model, system.make_input(run.model, [])))
-    export.export(place / "run", place / "model", documents, int8=False, command="made")
+    export.export(
+        *load_model(place / "run"), place / "model", documents, int8=False, command="made"
+    )
     return place / "model"
 
 

@@ -2,7 +2,7 @@ import tomllib
 
 import pytest
 
-from bert4so.config.schema import dump_toml
+from bert4so.config.toml import dump_toml
 from bert4so.errors import UserError
 from bert4so.systems import bert4so
 from bert4so.systems.run_config import read_run
@@ -31,8 +31,8 @@ def path(tmp_path):
 def test_a_file_is_laid_over_the_systems_numbers_at_its_scale(path):
     run = read_run(path)
     assert (run.model.layers, run.train.epochs, run.seed) == (1, 2, 3)
-    assert run.model.encoder == bert4so.DESK["model"]["encoder"]
-    desk = bert4so.DESK["train"]["learning_rate"]["sentence_encoder"]
+    assert run.model.encoder == bert4so.CPU_PRESET["model"]["encoder"]
+    desk = bert4so.CPU_PRESET["train"]["learning_rate"]["sentence_encoder"]
     assert run.train.learning_rate.sentence_encoder == desk
     assert run.train.learning_rate.decoder == 0.5
     assert run.train.batch == 32

@@ -6,7 +6,7 @@ import pytest
 
 from bert4so.data.shuffle import shuffle
 from bert4so.systems.run_config import read_run
-from bert4so.training.train import Trainer
+from bert4so.training.trainer import Trainer
 
 FOLDER = Path(__file__).parents[2] / "configs"
 CONFIGS = sorted(FOLDER.glob("*.toml"))

@@ -16,13 +16,13 @@ import pytest
 import torch
 
 from bert4so.data.prepare import prepare
-from bert4so.data.readers.raw_document import Found
+from bert4so.data.readers.raw_document import RawDocument
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Decision, Document, Ordering
 from bert4so.evaluation.evaluate import BUFFER, measure, solve
 from bert4so.io.jsonl import write_records
 from bert4so.io.on_error import stop
-from bert4so.training.train import train
+from bert4so.training.loop import train
 from conftest import tiny_run
 
 COMMAND = "bert4so train tiny.toml"
@@ -92,7 +92,7 @@ def test_two_systems_are_shown_the_same_puzzles(encoder, splits, tmp_path):
 def test_the_seed_of_the_data_card_is_the_seed_of_the_puzzles(bert4so, trained, tmp_path):
     for seed in (0, 3):
         some = [
-            Found("", d.id, d.sentences, split=s)
+            RawDocument("", d.id, d.sentences, split=s)
             for s in ("train", "valid", "test")
             for d in many(5, 10)
         ]

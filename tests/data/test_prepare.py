@@ -11,7 +11,7 @@ from bert4so.data import sentences
 from bert4so.data.card import read_card
 from bert4so.data.corpus import read_split, read_splits
 from bert4so.data.prepare import divide, prepare
-from bert4so.data.readers.raw_document import Found
+from bert4so.data.readers.raw_document import RawDocument
 from bert4so.data.sentences import split_text, with_sentences
 from bert4so.data.shuffle import shuffle
 from bert4so.errors import UserError
@@ -19,7 +19,9 @@ from bert4so.io.on_error import Skipping, stop
 
 
 def found(number, split=None, name=None):
-    return Found(f"file:{number}", name or f"d{number}", (f"one {number}", "two"), split=split)
+    return RawDocument(
+        f"file:{number}", name or f"d{number}", (f"one {number}", "two"), split=split
+    )
 
 
 def prepared(some, folder, seed=0, on_bad=stop):
@@ -79,7 +81,7 @@ def test_the_card_counts_and_hashes(tmp_path):
 
 
 def test_the_shuffles_are_those_of_the_card(tmp_path):
-    some = [Found("", f"d{k}", tuple("abcdef"), split="test") for k in range(50)]
+    some = [RawDocument("", f"d{k}", tuple("abcdef"), split="test") for k in range(50)]
     for seed in (0, 5):
         prepared([*some, found(1, "train"), found(2, "valid")], tmp_path / str(seed), seed)
     splits = [read_splits(tmp_path / str(seed)) for seed in (0, 5)]
@@ -92,7 +94,11 @@ def test_the_shuffles_are_those_of_the_card(tmp_path):
 
 
 def test_what_cannot_be_used_is_named_or_counted(tmp_path):
-    some = [found(1, "train"), Found("file:2", "x", ("a", " "), split="train"), found(3, "train")]
+    some = [
+        found(1, "train"),
+        RawDocument("file:2", "x", ("a", " "), split="train"),
+        found(3, "train"),
+    ]
     with pytest.raises(UserError, match="file:2: sentence 1 is ' ': wanted some text"):
         prepared(some, tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
@@ -131,8 +137,8 @@ def test_running_text_is_split_at_the_ends_of_sentences():
 
 
 def test_running_text_is_split_in_the_order_given():
-    some = [Found("", str(k), text=f"This is {k}. That is {k}.") for k in range(30)]
-    some[7] = Found("", "7", ("whole", "already"))
+    some = [RawDocument("", str(k), text=f"This is {k}. That is {k}.") for k in range(30)]
+    some[7] = RawDocument("", "7", ("whole", "already"))
     split = list(with_sentences(some, jobs=2))
     assert [one.id for one in split] == [str(k) for k in range(30)]
     assert split[7].sentences == ("whole", "already")
@@ -141,7 +147,7 @@ def test_running_text_is_split_in_the_order_given():
 
 def test_a_list_of_no_sentences_is_not_running_text(monkeypatch):
     monkeypatch.setattr(sentences, "_segmenter", lambda: pytest.fail("nothing is to be split"))
-    assert list(with_sentences([Found("", "a", ())])) == [Found("", "a", ())]
+    assert list(with_sentences([RawDocument("", "a", ())])) == [RawDocument("", "a", ())]
 
 
 def test_memory_does_not_grow_with_the_corpus(tmp_path):
@@ -151,12 +157,12 @@ import re, sys
 from pathlib import Path
 from bert4so.data.prepare import prepare
 from bert4so.io.on_error import stop
-from bert4so.data.readers.raw_document import Found
+from bert4so.data.readers.raw_document import RawDocument
 def most():  # not ru_maxrss, which a child has from its parent
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 def some(n):
     for k in range(n):
-        yield Found("", f"d{k}", tuple(f"{'word ' * 50}{k} {i}" for i in range(4)))
+        yield RawDocument("", f"d{k}", tuple(f"{'word ' * 50}{k} {i}" for i in range(4)))
 prepare(some(100), Path(sys.argv[1]) / "few", "jsonl", "x", 0, stop)
 before = most()
 prepare(some(50_000), Path(sys.argv[1]) / "many", "jsonl", "x", 0, stop)

@@ -13,7 +13,7 @@ import zstandard
 from bert4so.data.readers.abstracts import read_abstracts
 from bert4so.data.readers.anthology import anthology_id, read_anthology
 from bert4so.data.readers.awards import read_awards
-from bert4so.data.readers.raw_document import Columns, Found, Reader
+from bert4so.data.readers.raw_document import Columns, RawDocument, Reader
 from bert4so.data.readers.rocstories import read_rocstories
 from bert4so.data.readers.tabular import read_csv
 from bert4so.data.readers.vist import read_vist
@@ -316,12 +316,14 @@ def write(folder: Path, files: dict[str, str], end: str = "") -> None:
         path.write_bytes(PACKERS[end](content.encode()))
 
 
-def read(form: Form, path: Path, on_bad=stop) -> list[Found]:
+def read(form: Form, path: Path, on_bad=stop) -> list[RawDocument]:
     return list(form.reader(Files(path), Columns(), on_bad))
 
 
-def expected(form: Form, folder: Path, end: str = "") -> list[Found]:
-    return [Found(f"{folder / name}{end}{rest}", *fields) for name, rest, *fields in form.found]
+def expected(form: Form, folder: Path, end: str = "") -> list[RawDocument]:
+    return [
+        RawDocument(f"{folder / name}{end}{rest}", *fields) for name, rest, *fields in form.found
+    ]
 
 
 @pytest.mark.parametrize("end", PACKERS)
@@ -379,9 +381,9 @@ def test_a_file_that_ends_early_is_named(form, tmp_path):
 def test_one_file_of_a_corpus_is_read_under_any_name(tmp_path):
     write(tmp_path, {"nips": "a . <eos> b .\n", "mine.csv": ROC_NAMES + "1,T,A,B,C,D,E\n"})
     lines = list(read_abstracts(Files(tmp_path / "nips"), Columns(), stop))
-    assert lines == [Found(f"{tmp_path}/nips:1", "nips-1", ("a .", "b ."))]
+    assert lines == [RawDocument(f"{tmp_path}/nips:1", "nips-1", ("a .", "b ."))]
     rows = list(read_rocstories(Files(tmp_path / "mine.csv"), Columns(), stop))
-    assert rows == [Found(f"{tmp_path}/mine.csv:2", "1", ("A", "B", "C", "D", "E"))]
+    assert rows == [RawDocument(f"{tmp_path}/mine.csv:2", "1", ("A", "B", "C", "D", "E"))]
 
 
 BROKEN = {
@@ -514,9 +516,9 @@ def test_the_awards_of_a_year_are_read_in_their_archive(tmp_path):
         archive.writestr("2015/schema.xsd", "not an award")
         archive.writestr("2015/1500009.xml", award_xml("1500009", "The last."))
     found = [
-        Found(f"{path}: 2015/1500041.xml", "1500041", text="The first."),
-        Found(f"{path}: 2015/1500007.json", "1500007", text="The second."),
-        Found(f"{path}: 2015/1500009.xml", "1500009", text="The last."),
+        RawDocument(f"{path}: 2015/1500041.xml", "1500041", text="The first."),
+        RawDocument(f"{path}: 2015/1500007.json", "1500007", text="The second."),
+        RawDocument(f"{path}: 2015/1500009.xml", "1500009", text="The last."),
     ]
     for source in (path, tmp_path):
         skipping = Skipping()

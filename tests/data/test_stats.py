@@ -5,7 +5,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from bert4so.data.check import NUMBERED, ORDINAL, changed, findings, shared
 from bert4so.data.prepare import prepare
-from bert4so.data.readers.raw_document import Found
+from bert4so.data.readers.raw_document import RawDocument
 from bert4so.data.stats import PAPER, compared, statistics
 from bert4so.document import Document
 from bert4so.io.on_error import stop
@@ -96,7 +96,7 @@ def test_what_is_shared_is_named_by_its_places():
 
 
 def test_a_split_that_was_changed_is_found(tmp_path):
-    some = [Found("", f"d{k}", ("a", "b"), split=s) for k, s in enumerate(["train", "test"])]
+    some = [RawDocument("", f"d{k}", ("a", "b"), split=s) for k, s in enumerate(["train", "test"])]
     prepare(some, tmp_path / "out", "jsonl", "x", 0, stop)
     assert list(changed("mine", tmp_path / "out")) == []
     with (tmp_path / "out" / "test.jsonl").open("a") as file:

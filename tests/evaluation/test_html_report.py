@@ -14,7 +14,7 @@ from bert4so.data.corpus import read_split
 from bert4so.document import Decision, Ordering, Puzzle
 from bert4so.errors import UserError
 from bert4so.evaluation.calibration import temperature
-from bert4so.evaluation.evaluate import Solved, solve
+from bert4so.evaluation.evaluate import Prediction, solve
 from bert4so.evaluation.figures import places, tau_by_length, tenths, usual_length
 from bert4so.evaluation.html_report import evaluation_page
 from bert4so.evaluation.metrics import kendall_tau
@@ -84,7 +84,7 @@ def html(solved, held_out):
 
 def one(id, predicted, true, confidence=0.5, sentence="sentence"):
     puzzle = Puzzle(tuple(f"{sentence} {i} of {id}" for i in range(len(true))), list(true))
-    return Solved(id, puzzle, Ordering.of(puzzle, Decision(list(predicted), confidence), []))
+    return Prediction(id, puzzle, Ordering.of(puzzle, Decision(list(predicted), confidence), []))
 
 
 def test_the_page_fetches_nothing_and_runs_nothing(html):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bert4so.config.schema import merge
+from bert4so.config.toml import merge
 from bert4so.data.shuffle import shuffle
 from bert4so.experiments.plan import all_cells, read_experiment
 from bert4so.experiments.report.paper_numbers import TITLES
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 from bert4so.systems.run_config import make_run, read_run
-from bert4so.training.train import Trainer
+from bert4so.training.trainer import Trainer
 from conftest import TINY_MODEL
 
 EXPERIMENTS = Path(__file__).parents[2] / "configs" / "experiments"
@@ -33,7 +33,7 @@ DIFFERENT = {
 def test_a_cell_takes_two_steps_and_orders(name, encoder, splits, documents, tmp_path):
     cell = CELLS[name]
     tiny = dict(TINY_MODEL[cell.run.system])
-    fields = MODELS[cell.run.system].Config.model_fields
+    fields = SYSTEMS[cell.run.system].Config.model_fields
     tiny |= {"encoder": str(encoder)} if "encoder" in fields else {"vectors": ""}
     tiny |= {"tagger": "words"} if "tagger" in fields else {}
     changes = {"model": tiny, "train": {"precision": "float32"}}
@@ -57,12 +57,12 @@ def test_word_vectors_are_as_wide_as_the_system_wants_them():
 def test_every_system_is_run_on_every_corpus_at_either_scale():
     whole = [cell for name, cell in CELLS.items() if name.startswith(("full-", "desk-"))]
     ran = {(cell.run.system, cell.corpus, cell.run.scale) for cell in whole}
-    assert {system for system, _, _ in ran} >= set(TITLES) & set(MODELS)
-    assert len(ran) == len(set(TITLES) & set(MODELS)) * 5 * 2
+    assert {system for system, _, _ in ran} >= set(TITLES) & set(SYSTEMS)
+    assert len(ran) == len(set(TITLES) & set(SYSTEMS)) * 5 * 2
 
 
 def test_what_a_paper_sets_by_corpus_is_set(tmp_path):
-    for name, system in MODELS.items():
+    for name, system in SYSTEMS.items():
         for corpus, values in getattr(system, "BY_CORPUS", {}).items():
             (tmp_path / "run.toml").write_text(f'system = "{name}"\ncorpus = "some/{corpus}"\n')
             run = read_run(tmp_path / "run.toml")

@@ -11,7 +11,7 @@ from bert4so.experiments import cells
 from bert4so.experiments.eta import remaining
 from bert4so.experiments.plan import all_cells, grid_cells, read_experiment
 from bert4so.experiments.report.paper_numbers import CORPORA, TITLES
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 
 EXPERIMENTS = Path(__file__).parents[2] / "configs" / "experiments"
 
@@ -19,7 +19,7 @@ EXPERIMENTS = Path(__file__).parents[2] / "configs" / "experiments"
 def test_the_desk_has_all_systems_and_corpora_for_ten_minutes(desk):
     found = grid_cells(desk, "table-1")
     assert {(cell.run.system, cell.corpus) for cell in found} == {
-        (system, corpus) for system in MODELS if system in TITLES for corpus in CORPORA
+        (system, corpus) for system in SYSTEMS if system in TITLES for corpus in CORPORA
     }
     assert {cell.run.minutes for cell in found} == {10}
 

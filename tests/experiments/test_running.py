@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bert4so.config.schema import dump_toml
+from bert4so.config.toml import dump_toml
 from bert4so.experiments import cells
 from bert4so.experiments.plan import all_cells, read_experiment
 from bert4so.io.jsonl import write_records

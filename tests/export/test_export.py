@@ -18,11 +18,11 @@ from bert4so.export import to_onnx as export
 from bert4so.inference.onnx_model import ExportedModel
 from bert4so.io.jsonl import write_records
 from bert4so.training.checkpoint import load_model, save_model
-from bert4so.training.train import Trainer
+from bert4so.training.trainer import Trainer
 from conftest import tiny_run
 from tiny import make_encoder
 
-SYSTEMS = ["bert4so"]
+TESTED_SYSTEMS = ["bert4so"]
 STRETCHED = export.stretched
 TAUGHT = 60
 """Steps after which a tiny model knows the order: it has something to lose."""
@@ -41,7 +41,9 @@ def exported_from(kind, documents, place, *forms):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(quantization, "FEW", 0)
         for form in forms:
-            compared = export.export(place / "run", place / form, documents, form == "int8", "made")
+            compared = export.export(
+                *load_model(place / "run"), place / form, documents, form == "int8", "made"
+            )
             facts = json.loads((place / form / "export.json").read_text())
             assert facts["compared"]["same"] == compared.same
     return place

@@ -37,7 +37,7 @@ def test_it_puts_a_story_in_order(orderer):
 
 def test_it_is_good_at_documents_that_it_has_not_seen(orderer):
     documents = read_split(ROOT / "data" / "sample", "test")
-    metrics = measure(solve(orderer.asked(), documents))
+    metrics = measure(solve(orderer.build_backend(), documents))
     assert metrics.tau > 0.6
 
 

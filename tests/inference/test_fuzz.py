@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bert4so import Orderer
 
-SYSTEMS = ["bert4so"]  # what is tested here is no system's own
+TESTED_SYSTEMS = ["bert4so"]  # what is tested here is no system's own
 
 SENTENCE = st.one_of(
     st.text(min_size=1, max_size=40),

@@ -21,13 +21,13 @@ from bert4so.export import to_onnx as export
 from bert4so.inference.onnx_check import check_onnx
 from bert4so.inference.orderer import Orderer
 from bert4so.io.model_files import read_object
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 from bert4so.text.packing import check_patterns
 from bert4so.training.checkpoint import load_model, save_model
 from conftest import tiny_run
 from tiny import make_encoder
 
-SYSTEMS = ["bert4so"]
+TESTED_SYSTEMS = ["bert4so"]
 FOLDERS = 30
 """Of each kind, of the hundreds that the torture suite tries."""
 
@@ -43,7 +43,7 @@ def place(documents, tmp_path_factory):
     """A run and its export in int8, small and untrained, all of their weights different."""
     place = tmp_path_factory.mktemp("hostile")
     run = tiny_run("bert4so", make_encoder("bert", place / "e"), place, model={"pooling": "mean"})
-    system = MODELS["bert4so"]
+    system = SYSTEMS["bert4so"]
     model = system.build(run.model, system.make_input(run.model, documents)).eval()
     with torch.no_grad():
         for weight in model.parameters():

@@ -7,7 +7,7 @@ from bert4so.inference.orderer import BUFFER, PATIENCE
 from bert4so.inference.passes import Passes
 from bert4so.training.checkpoint import save_model
 
-SYSTEMS = ["bert4so"]  # what is tested here is no system's own
+TESTED_SYSTEMS = ["bert4so"]  # what is tested here is no system's own
 
 
 class Alphabet:

@@ -11,7 +11,7 @@ from bert4so.evaluation.metrics import kendall_tau
 from bert4so.modeling.base import States
 from bert4so.modeling.decoders.scores import ScoreDecoder
 from bert4so.modeling.losses import LEAST_GAP, list_mle, margin_list_mle
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 from conftest import tiny_run
 
 
@@ -70,7 +70,7 @@ SETTINGS = [
 @pytest.mark.parametrize("loss, gamma, formula", SETTINGS)
 def test_bert4so_learns_by_the_loss_it_is_told(loss, gamma, formula, encoder, puzzles, tmp_path):
     run = tiny_run("bert4so", encoder, tmp_path, model={"loss": loss, "gamma": gamma})
-    system = MODELS["bert4so"]
+    system = SYSTEMS["bert4so"]
     model = system.build(run.model, system.make_input(run.model, [])).eval()
     by_hand = [
         LOSSES[formula][1](ordering.scores, puzzle.order)

@@ -11,7 +11,7 @@ import torch
 from bert4so.modeling.base import States
 from bert4so.modeling.batch import Batch
 from bert4so.modeling.beam import CELLS, Prefix, decisions, search
-from bert4so.modeling.decoders.in_batch_negatives import ForeignSentences
+from bert4so.modeling.decoders.in_batch_negatives import InBatchNegatives
 from bert4so.modeling.decoders.pointer import (
     PointerDecoder,
     Pointing,
@@ -104,7 +104,7 @@ def test_the_loss_is_that_of_each_place_in_turn(keys):
 
 def test_foreign_sentences_stand_among_those_to_choose_from():
     lengths, orders = [3, 2], [[2, 0, 1], [1, 0]]
-    decoder, states = pointer(others=ForeignSentences("all")), states_of(lengths)
+    decoder, states = pointer(others=InBatchNegatives("all")), states_of(lengths)
     total = 0.0
     for d, n in enumerate(lengths):
         own = one_of(states, d, n)
@@ -130,7 +130,7 @@ def test_as_many_foreign_sentences_are_drawn_as_are_wanted():
     batch, states = batch_of(lengths, orders), states_of(lengths)
     losses = {}
     for negatives in (0, 2, 5, "all"):
-        decoder = pointer(others=ForeignSentences(negatives))
+        decoder = pointer(others=InBatchNegatives(negatives))
         losses[negatives] = {round(decoder.loss(states, batch).item(), 4) for _ in range(200)}
     assert losses[0] == {round(pointer().loss(states, batch).item(), 4)}
     assert losses[5] == losses["all"]

@@ -11,7 +11,7 @@ from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle, inverse
 from bert4so.modeling.encoder import pretrained
 from bert4so.modeling.inputs.pairs_input import PairsInput
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 from conftest import tiny_run
 
 SENTENCES = ("we eat bread", "sleep", "then go home now")
@@ -26,7 +26,7 @@ def input(encoder):
 def build(encoder, folder, **model):
     run = tiny_run("b-tsort", encoder, folder, model=model)
     torch.manual_seed(0)
-    system = MODELS["b-tsort"]
+    system = SYSTEMS["b-tsort"]
     return system.build(run.model, system.make_input(run.model, [])).eval()
 
 

@@ -11,7 +11,7 @@ from bert4so.modeling.inputs import rows_input as inputs
 from bert4so.modeling.inputs.rows_input import RowsInput
 from bert4so.modeling.sentence_encoders import row_encoder as encoders
 from bert4so.modeling.sentence_encoders.row_encoder import AtRowCls, MeanOfRow, RowSentences
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 from conftest import tiny_run
 from tiny import KINDS, make_encoder
 
@@ -27,7 +27,7 @@ def input(encoder):
 def build(encoder, folder, system="rank-tx-net", **model):
     run = tiny_run(system, encoder, folder, model=model)
     torch.manual_seed(0)
-    return MODELS[system].build(run.model, MODELS[system].make_input(run.model, []))
+    return SYSTEMS[system].build(run.model, SYSTEMS[system].make_input(run.model, []))
 
 
 def words(input, ids):

@@ -14,12 +14,12 @@ from bert4so.modeling.sentence_encoders.word_encoder import (
     LastHidden,
     LastStates,
 )
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 from bert4so.text.vocabulary import UNKNOWN, Vocabulary, read_vectors, words
 from conftest import tiny_run
 
 VECTOR, HIDDEN, VOCABULARY = 4, 3, 20
-ON_WORDS = [name for name, one in MODELS.items() if "vectors" in one.Config.model_fields]
+ON_WORDS = [name for name, one in SYSTEMS.items() if "vectors" in one.Config.model_fields]
 
 
 def test_words_are_in_lower_case_and_signs_are_words():
@@ -67,7 +67,7 @@ def test_vectors_are_read_in_gloves_form(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "system", [n for n, s in MODELS.items() if "vectors" in s.Config.model_fields]
+    "system", [n for n, s in SYSTEMS.items() if "vectors" in s.Config.model_fields]
 )
 def test_training_starts_from_the_vectors_given(system, encoder, documents, tmp_path):
     width = 16
@@ -75,7 +75,7 @@ def test_training_starts_from_the_vectors_given(system, encoder, documents, tmp_
     (tmp_path / "glove.txt").write_text("\n".join(lines))
     given = {"vectors": str(tmp_path / "glove.txt"), "vector": width}
     run = tiny_run(system, encoder, tmp_path, model=given)
-    module = MODELS[system]
+    module = SYSTEMS[system]
     model = module.build(run.model, module.make_input(run.model, documents))
     before = model.sentence_encoder.vectors.weight.clone()
     module.initialize(model, run.model)

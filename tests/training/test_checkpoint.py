@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from bert4so.errors import UserError
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 from bert4so.training.checkpoint import load_model, save_model
 from tiny import make_encoder
 
@@ -31,7 +31,7 @@ def test_a_folder_needs_nothing_from_outside(run, documents, puzzles, tmp_path):
     if "encoder" in type(run.model).model_fields:
         model = run.model.model_copy(update={"encoder": str(encoder)})
         own = run.model_copy(update={"model": model})
-    system = MODELS[own.system]
+    system = SYSTEMS[own.system]
     model = system.build(own.model, system.make_input(own.model, documents))
     save_model(tmp_path / "run", own, model)
     shutil.rmtree(encoder)
@@ -46,7 +46,7 @@ def test_training_starts_from_the_pretrained_weights(run, model, encoder):
     with torch.no_grad():
         for weight in model.parameters():
             weight.zero_()
-    MODELS[run.system].initialize(model, run.model)
+    SYSTEMS[run.system].initialize(model, run.model)
     own = model.state_dict()
     for name, pretrained in load_file(encoder / "model.safetensors").items():
         if not name.startswith("pooler."):

@@ -6,7 +6,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState, GradientState
 
 from bert4so.evaluation.metrics import average
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 from bert4so.training.history import History, Validation
 from bert4so.training.learner import OPTIMIZERS, Learner, make_optimizer, parameter_groups
 from bert4so.training.schedule import by_epoch, by_time, linear, linear_in_time
@@ -20,7 +20,7 @@ def learned(encoder, folder, puzzles, **train):
     calm = {"dropout": 0.0, "encoder_dropout": 0.0}
     run = tiny_run("bert4so", encoder, folder, model=calm, train=train)
     torch.manual_seed(0)
-    system = MODELS["bert4so"]
+    system = SYSTEMS["bert4so"]
     model = system.build(run.model, system.make_input(run.model, []))
     accelerator = Accelerator(cpu=True, gradient_accumulation_steps=run.train.accumulate)
     learner = Learner(accelerator, model, run.train)
@@ -33,7 +33,7 @@ def test_how_bf16_attends_on_a_cpu_changes_nothing(
     encoder, tmp_path, puzzles, monkeypatch, fused_from, kind
 ):
     run = tiny_run("bert4so", encoder, tmp_path, train={"precision": "bf16"})
-    system = MODELS["bert4so"]
+    system = SYSTEMS["bert4so"]
     model = system.build(run.model, system.make_input(run.model, [])).eval()
     before = model.order(puzzles)
     AcceleratorState._reset_state(reset_partial_state=True)
@@ -95,17 +95,17 @@ def test_the_rate_follows_the_time_that_is_spent():
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-@pytest.mark.parametrize("system", MODELS)
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_every_system_can_be_given_another_optimizer(system, name, encoder, documents, tmp_path):
     run = tiny_run(system, encoder, tmp_path, train={"optimizer": {"name": name}})
-    built = MODELS[system].build(run.model, MODELS[system].make_input(run.model, documents))
+    built = SYSTEMS[system].build(run.model, SYSTEMS[system].make_input(run.model, documents))
     assert type(make_optimizer(built, run.train)).__name__.lower() == name
 
 
 def test_embeddings_are_not_decayed(encoder, documents, tmp_path):
     run = tiny_run("att-order-net", encoder, tmp_path)
-    built = MODELS["att-order-net"].build(
-        run.model, MODELS["att-order-net"].make_input(run.model, documents)
+    built = SYSTEMS["att-order-net"].build(
+        run.model, SYSTEMS["att-order-net"].make_input(run.model, documents)
     )
     decays = {
         id(weight): group["weight_decay"]
@@ -122,7 +122,7 @@ def test_each_optimizer_has_the_numbers_it_is_given(encoder, tmp_path, name):
     numbers = own.get(name, {})
     chosen = {"name": name, "eps": 1e-7, "weight_decay": 0.5, **numbers}
     run = tiny_run("bert4so", encoder, tmp_path, train={"optimizer": chosen})
-    system = MODELS["bert4so"]
+    system = SYSTEMS["bert4so"]
     model = system.build(run.model, system.make_input(run.model, []))
     optimizer = make_optimizer(model, run.train)
     assert type(optimizer).__name__.lower() == name
@@ -138,7 +138,7 @@ def test_each_optimizer_has_the_numbers_it_is_given(encoder, tmp_path, name):
 @pytest.mark.parametrize("kept", ["learned", "fixed"])
 def test_embeddings_that_are_fixed_stay(encoder, tmp_path, puzzles, kept):
     run = tiny_run("bert4so", encoder, tmp_path, model={"embeddings": kept})
-    system = MODELS["bert4so"]
+    system = SYSTEMS["bert4so"]
     model = system.build(run.model, system.make_input(run.model, []))
     words = model.sentence_encoder.row.encoder.get_input_embeddings().weight
     before = words.detach().clone()
@@ -160,7 +160,7 @@ def test_training_stops_when_patience_ends():
 def test_each_part_has_its_rate_and_vectors_are_not_decayed(encoder, tmp_path):
     rates = {"sentence_encoder": 1.0, "document_encoder": 2.0, "decoder": 3.0}
     run = tiny_run("bert4so", encoder, tmp_path, train={"learning_rate": rates})
-    system = MODELS["bert4so"]
+    system = SYSTEMS["bert4so"]
     model = system.build(run.model, system.make_input(run.model, []))
     for group in parameter_groups(model, run.train):
         for weight in group["params"]:

@@ -14,6 +14,7 @@ from bert4so.document import Document
 from bert4so.errors import UserError
 from bert4so.evaluation.metrics import average
 from bert4so.training.history import History, Step, Validation
+from bert4so.training.loop import train
 from bert4so.training.snapshot import (
     CHECKSUM,
     NO_CHECKSUM,
@@ -22,7 +23,7 @@ from bert4so.training.snapshot import (
     newest_snapshot,
     write_snapshot,
 )
-from bert4so.training.train import Trainer, train
+from bert4so.training.trainer import Trainer
 from conftest import tiny_run
 
 COMMAND = "bert4so train tiny.toml"

@@ -15,7 +15,9 @@ from bert4so.errors import UserError
 from bert4so.evaluation.evaluate import measure, solve
 from bert4so.io.on_error import Skipping
 from bert4so.training.checkpoint import load_model, save_model
-from bert4so.training.train import Trainer, splits_of, train
+from bert4so.training.loop import train
+from bert4so.training.run_documents import splits_of
+from bert4so.training.trainer import Trainer
 from conftest import tiny_run
 
 COMMAND = "bert4so train tiny.toml"

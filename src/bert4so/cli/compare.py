@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bert4so.cli.options import CountSingle, Json, need_data_extra
-from bert4so.common.text_table import aligned
+from bert4so.common.text_table import format_columns
 from bert4so.evaluation.metrics import counted
 from bert4so.evaluation.predictions import read_pairs
 from bert4so.evaluation.summary import counted_line, shown
@@ -50,4 +50,4 @@ def compare(
         values = [shown(each.metric, v) for v in (each.one, each.other, each.one - each.other)]
         p_values = [f"{each.t_test:.4f}", each.mark, f"{each.permutation:.4f}"]
         lines.append([each.metric, *values, *p_values])
-    sys.stdout.write(aligned(lines) + counted_line(len(ones), left_out))
+    sys.stdout.write(format_columns(lines) + counted_line(len(ones), left_out))

@@ -10,9 +10,9 @@ import typer
 
 from bert4so.cli.options import SkipBad, bad_ones
 from bert4so.common.progress import progress_bar, say
-from bert4so.common.text_table import aligned
+from bert4so.common.text_table import format_columns
 from bert4so.data.card import read_card
-from bert4so.data.corpus import SPLITS, corpora, find_corpus, shelves, splits_there
+from bert4so.data.corpus import SPLITS, corpora, corpus_roots, find_corpus, splits_there
 from bert4so.errors import UserError
 from bert4so.io.on_error import Skipping
 
@@ -47,8 +47,8 @@ def list_() -> None:
     for name, form in FORMS.items():
         counts = PAPER[name].documents.values() if name in PAPER else ()
         lines.append([name, " / ".join(f"{count:,}" for count in counts), form.source])
-    sys.stdout.write(aligned(lines, left=(0, 1, 2)))
-    for shelf in shelves():
+    sys.stdout.write(format_columns(lines, left=(0, 1, 2)))
+    for shelf in corpus_roots():
         for folder in corpora(shelf):
             card = read_card(folder)
             parts = card.parts.items() if card else ()
@@ -130,7 +130,7 @@ def prepare(
         say(f"no documents for {' and '.join(missing)}: `bert4so train` wants train and valid")
     lines = [["split", "documents", "sentences"]]
     lines += [[s, f"{p.documents:,}", f"{p.sentences:,}"] for s, p in card.parts.items()]
-    sys.stdout.write(f"{aligned(lines)}{out}\n")
+    sys.stdout.write(f"{format_columns(lines)}{out}\n")
 
 
 @app.command()
@@ -151,7 +151,7 @@ def stats(folders: Folders) -> None:
         for name, folder in _named(folders).items():
             lines += compared(name, statistics(splits_there(folder), tokenizer))
             advance(1)
-    sys.stdout.write(aligned(lines))
+    sys.stdout.write(format_columns(lines))
 
 
 @app.command()
@@ -181,7 +181,7 @@ def check(folders: Folders) -> None:
             advance(len(documents))
     found += shared(places)
     lines = [[f"{len(one.ids):,}", one.what, ", ".join(one.ids[:3])] for one in found if one.ids]
-    sys.stdout.write(aligned(lines, left=(1, 2)) if lines else "nothing found\n")
+    sys.stdout.write(format_columns(lines, left=(1, 2)) if lines else "nothing found\n")
 
 
 def _named(folders: Sequence[str]) -> dict[str, Path]:

@@ -19,7 +19,7 @@ from bert4so.cli.options import (
 from bert4so.common.progress import STDERR, progress_bar
 from bert4so.data.corpus import find_corpus, read_split, shuffle_seed, split_path
 from bert4so.document import Document, Puzzle
-from bert4so.evaluation.evaluate import Solved, fits, predictions, reshuffled, truths
+from bert4so.evaluation.evaluate import Prediction, fits, predictions, reshuffled, truths
 from bert4so.evaluation.summary import Summary, rows, summarize
 from bert4so.inference.backend import Backend
 from bert4so.inference.orderer import BUNDLED, Orderer
@@ -85,7 +85,12 @@ def evaluate(
     bert4so evaluate runs/sample sample --report report.html
     """
     need_train_extra()
-    from bert4so.training.distributed import part, processes, solve_together, take_device
+    from bert4so.training.distributed import (
+        processes,
+        shutdown_processes,
+        solve_together,
+        take_device,
+    )
 
     first = processes().is_main_process
     STDERR.quiet |= not first
@@ -95,7 +100,7 @@ def evaluate(
     folder = find_corpus(corpus)
     orderer = Orderer.from_pretrained(BUNDLED if str(run) == "bundled" else run)
     take_device(orderer.backend)
-    model = orderer.asked(passes) if passes else orderer.backend
+    model = orderer.build_backend(passes) if passes else orderer.backend
     documents = _fitting(model, read_split(folder, split, on_bad), on_bad)
     held_out = []
     if report is not None and split != "valid" and split_path(folder, "valid"):
@@ -115,7 +120,7 @@ def evaluate(
         write_summary(summary, as_json)
         if report is not None:
             _write_page(report, run, corpus, split, rounds[0], checked, summary)
-    part()
+    shutdown_processes()
 
 
 def _fitting(backend: Backend, documents: Sequence[Document], on_bad: OnBad) -> list[Document]:
@@ -127,8 +132,8 @@ def _write_page(
     run: Path,
     corpus: str,
     split: str,
-    solved: Sequence[Solved],
-    held_out: Sequence[Solved],
+    solved: Sequence[Prediction],
+    held_out: Sequence[Prediction],
     summary: Summary,
 ) -> None:
     from bert4so.common.machine import machine

@@ -48,13 +48,13 @@ def export(
     """
     need_train_extra()
     from bert4so.export.to_onnx import export as write
-    from bert4so.training.checkpoint import load_run
+    from bert4so.training.checkpoint import load_model, load_run
 
     if out.exists():
         raise UserError(f"{out} exists: remove it, or choose another --out")
     folder = find_corpus(corpus or load_run(run).corpus)
     documents = sampled(read_split(folder, "valid"), CHECKED)
     command = shlex.join(["bert4so", *sys.argv[1:]])
-    compared = write(run, out, documents, int8, command)
+    compared = write(*load_model(run), out, documents, int8, command)
     size = sum(path.stat().st_size for path in out.iterdir())
     sys.stdout.write(f"{compared}\n{out}: {size / 1e6:.1f} MB\n")

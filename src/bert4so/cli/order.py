@@ -96,7 +96,7 @@ def order(
     on_bad = bad_ones(skip_bad)
     has_records, records = read_source(file, on_bad)
     orderer = Orderer.from_pretrained(model)
-    documents = fitting(orderer.asked(passes), records, on_bad)
+    documents = fitting(orderer.build_backend(passes), records, on_bad)
     if out is not None:
         with open_answers(out, resume) as answers, _bar(file) as advance:
             left = after(answers, documents, out, file)

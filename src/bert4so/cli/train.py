@@ -65,10 +65,10 @@ def train(
     """
     need_train_extra()
     from bert4so.systems.run_config import read_run
-    from bert4so.training.distributed import part, processes
+    from bert4so.training.distributed import processes, shutdown_processes
+    from bert4so.training.loop import train as learn
+    from bert4so.training.run_documents import splits_of
     from bert4so.training.run_folder import check_folder, hold_folder
-    from bert4so.training.train import splits_of
-    from bert4so.training.train import train as learn
 
     assignments = [*(set_ or []), *([f"corpus={json.dumps(corpus)}"] if corpus else [])]
     run = read_run(config, assignments)
@@ -93,4 +93,4 @@ def train(
         for split, metrics in measured.items():
             sys.stdout.write(f"{split}: {metrics}\n")
         sys.stdout.write(f"{folder}\n")
-    part()
+    shutdown_processes()

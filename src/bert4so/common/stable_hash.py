@@ -3,7 +3,7 @@
 from hashlib import sha256
 
 
-def draw(*key: int | str) -> bytes:
+def stable_hash(*key: int | str) -> bytes:
     """A random number that is a pure function of the key: to sort by it is to shuffle.
 
     A hash, not a generator: generators may change their algorithm, and have a state to lose.

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 
-def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
+def format_columns(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
     """The rows, a line each; the columns named to the left, the others to the right."""
     columns = max(map(len, rows))
     full = [[*row, *[""] * (columns - len(row))] for row in rows]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bert4so.common.stable_hash import draw
+from bert4so.common.stable_hash import stable_hash
 
 POOL = 50
 """Batches are cut from pools of this many batches: like lengths together, yet drawn at random."""
@@ -17,12 +17,12 @@ def epoch_batches(
     random again. Every document stands in exactly one batch. A pure function of its arguments, so
     that a run can be repeated and continued.
     """
-    drawn = sorted(range(len(ids)), key=lambda i: draw("document", seed, epoch, ids[i]))
+    drawn = sorted(range(len(ids)), key=lambda i: stable_hash("document", seed, epoch, ids[i]))
     batches = []
     for start in range(0, len(drawn), POOL * batch):
         alike = sorted(drawn[start : start + POOL * batch], key=sizes.__getitem__)
         batches += [alike[i : i + batch] for i in range(0, len(alike), batch)]
-    return sorted(batches, key=lambda chosen: draw("batch", seed, epoch, ids[chosen[0]]))
+    return sorted(batches, key=lambda chosen: stable_hash("batch", seed, epoch, ids[chosen[0]]))
 
 
 def within_budget(sizes: Sequence[int], budget: int) -> list[list[int]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from bert4so.common.stable_hash import draw
+from bert4so.common.stable_hash import stable_hash
 from bert4so.data.card import read_card
 from bert4so.data.shuffle import EVALUATION_SEED
 from bert4so.document import Document
@@ -35,7 +35,7 @@ class Splits:
     left_out: int = 0
 
 
-def shelves() -> list[Path]:
+def corpus_roots() -> list[Path]:
     """The folders in which corpora stand by their names."""
     given = os.environ.get("BERT4SO_DATA")
     return [*([Path(given)] if given else []), Path("data")]
@@ -50,7 +50,7 @@ def corpora(shelf: Path) -> list[Path]:
 
 def find_corpus(name: str) -> Path:
     """The folder of a corpus: itself a folder, or a name under $BERT4SO_DATA or ./data."""
-    for place in (shelf / name for shelf in [Path(), *shelves()]):
+    for place in (shelf / name for shelf in [Path(), *corpus_roots()]):
         if place.is_dir():
             return place
     raise UserError(
@@ -120,5 +120,5 @@ def sampled(documents: Sequence[Document], most: int) -> list[Document]:
     """
     if not most:
         return list(documents)
-    drawn = sorted(range(len(documents)), key=lambda i: draw("sample", documents[i].id, i))
+    drawn = sorted(range(len(documents)), key=lambda i: stable_hash("sample", documents[i].id, i))
     return [documents[i] for i in sorted(drawn[:most])]

@@ -8,9 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
-from bert4so.common.stable_hash import draw
+from bert4so.common.stable_hash import stable_hash
 from bert4so.data.card import Card, Part, write_card
-from bert4so.data.readers.raw_document import Found
+from bert4so.data.readers.raw_document import RawDocument
 from bert4so.document import check_sentences
 from bert4so.errors import UserError
 from bert4so.io.atomic import whole_file
@@ -22,7 +22,7 @@ SHARE = 10
 
 
 def prepare(
-    found: Iterable[Found], out: Path, name: str, source: str, seed: int, on_bad: OnBad
+    found: Iterable[RawDocument], out: Path, name: str, source: str, seed: int, on_bad: OnBad
 ) -> Card:
     """Write {train,valid,test}.jsonl and the data card; all of them are there when all is done.
 
@@ -63,7 +63,7 @@ def prepare(
 
 def divide(ids: Iterable[str], seed: int) -> dict[str, str]:
     """Train, valid or test for each id: in the order of a hash, a tenth each for the last two."""
-    drawn = sorted(ids, key=lambda name: draw("split", seed, name))
+    drawn = sorted(ids, key=lambda name: stable_hash("split", seed, name))
     tenth = len(drawn) // SHARE
     return {
         name: "test" if k < tenth else "valid" if k < 2 * tenth else "train"
@@ -89,7 +89,7 @@ class _Ids:
         return name
 
 
-def _usable(found: Iterable[Found], on_bad: OnBad) -> Iterator[Found]:
+def _usable(found: Iterable[RawDocument], on_bad: OnBad) -> Iterator[RawDocument]:
     for one in found:
         try:
             check_sentences(one.sentences)

@@ -8,14 +8,14 @@ from itertools import islice
 from multiprocessing import get_context
 from typing import Any
 
-from bert4so.data.readers.raw_document import Found
+from bert4so.data.readers.raw_document import RawDocument
 from bert4so.errors import UserError
 
 BUFFER = 512
 """Documents that are read ahead, to be split at once."""
 
 
-def with_sentences(found: Iterable[Found], jobs: int = 0) -> Iterator[Found]:
+def with_sentences(found: Iterable[RawDocument], jobs: int = 0) -> Iterator[RawDocument]:
     """The documents in their order, running text split; on as many cores as there are."""
     waiting = iter(found)
     pool: ProcessPoolExecutor | None = None
@@ -40,8 +40,8 @@ def split_text(text: str) -> tuple[str, ...]:
     return tuple(sentence for sentence in found if sentence)
 
 
-def _with(one: Found, sentences: tuple[str, ...]) -> Found:
-    return Found(one.where, one.id, sentences, one.text, one.split)
+def _with(one: RawDocument, sentences: tuple[str, ...]) -> RawDocument:
+    return RawDocument(one.where, one.id, sentences, one.text, one.split)
 
 
 @cache

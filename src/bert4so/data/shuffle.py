@@ -1,6 +1,6 @@
 """The one place where a document loses its order."""
 
-from bert4so.common.stable_hash import draw
+from bert4so.common.stable_hash import stable_hash
 from bert4so.document import Document, Puzzle, inverse
 
 EVALUATION_SEED = 0
@@ -12,6 +12,6 @@ def shuffle(document: Document, seed: int | str) -> Puzzle:
 
     The same puzzle comes out on every machine, and for every system.
     """
-    shown = sorted(range(len(document.sentences)), key=lambda i: draw(seed, document.id, i))
+    shown = sorted(range(len(document.sentences)), key=lambda i: stable_hash(seed, document.id, i))
     # shown[k] is the true place of the sentence shown k-th: the order is its inverse.
     return Puzzle(tuple(document.sentences[i] for i in shown), inverse(shown))

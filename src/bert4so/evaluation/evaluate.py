@@ -16,7 +16,7 @@ BUFFER = 256
 
 
 @dataclass(frozen=True)
-class Solved:
+class Prediction:
     """A document's puzzle, its answer, and what a backend made of it without the answer."""
 
     id: str
@@ -46,22 +46,22 @@ def solve(
     documents: Sequence[Document],
     seed: int | str = EVALUATION_SEED,
     advance: Callable[[int], None] = lambda done: None,
-) -> list[Solved]:
+) -> list[Prediction]:
     """Every document shuffled by the seed and ordered; `advance` is told how many."""
-    solved: list[Solved] = []
+    solved: list[Prediction] = []
     for start in range(0, len(documents), BUFFER):
         some = documents[start : start + BUFFER]
         puzzles = [shuffle(document, seed) for document in some]
         orderings = backend.order([puzzle.without_answer() for puzzle in puzzles])
         solved += [
-            Solved(document.id, puzzle, ordering)
+            Prediction(document.id, puzzle, ordering)
             for document, puzzle, ordering in zip(some, puzzles, orderings, strict=True)
         ]
         advance(len(some))
     return solved
 
 
-def measure(solved: Iterable[Solved], count_single: bool = False) -> Metrics:
+def measure(solved: Iterable[Prediction], count_single: bool = False) -> Metrics:
     """The metrics of what was solved."""
     return average((one.orders for one in solved), count_single)
 
@@ -71,13 +71,13 @@ def reshuffled(seed: int, shuffles: int) -> list[int | str]:
     return [seed, *(f"{seed}/{k}" for k in range(1, shuffles))]
 
 
-def predictions(solved: Iterable[Solved]) -> Iterable[Record]:
+def predictions(solved: Iterable[Prediction]) -> Iterable[Record]:
     """A record a document: its id, the order found, and the scores where the system has them."""
     for one in solved:
         yield {"id": one.id, "order": one.ordering.order, "scores": one.ordering.scores}
 
 
-def truths(solved: Iterable[Solved]) -> Iterable[Record]:
+def truths(solved: Iterable[Prediction]) -> Iterable[Record]:
     """A record a document: the puzzle that was set, and its answer."""
     for one in solved:
         yield {"id": one.id, "order": one.puzzle.order, "sentences": one.puzzle.sentences}

@@ -19,7 +19,7 @@ from scipy.special import stdtrit
 
 from bert4so.document import inverse
 from bert4so.evaluation.calibration import Bin
-from bert4so.evaluation.evaluate import Solved
+from bert4so.evaluation.evaluate import Prediction
 from bert4so.evaluation.metrics import kendall_tau
 
 INK = "#010101"
@@ -57,7 +57,7 @@ class Length:
     interval: tuple[float, float] | None
 
 
-def tau_by_length(solved: Sequence[Solved]) -> list[Length]:
+def tau_by_length(solved: Sequence[Prediction]) -> list[Length]:
     """The mean tau of documents with equally many sentences, from few sentences to many."""
     taus = defaultdict[int, list[float]](list)
     for one in solved:
@@ -73,7 +73,7 @@ def _length(n: int, taus: Sequence[float]) -> Length:
     return Length(n, count, mean, (max(-1.0, float(mean - half)), min(1.0, float(mean + half))))
 
 
-def tenths(solved: Sequence[Solved]) -> NDArray[np.float64]:
+def tenths(solved: Sequence[Prediction]) -> NDArray[np.float64]:
     """(10, 10) how much of each tenth of a true text (row) is read in each tenth of that found.
 
     Every sentence takes an equal share of its text, and is spread evenly over the tenths that this
@@ -92,13 +92,13 @@ def tenths(solved: Sequence[Solved]) -> NDArray[np.float64]:
     return shares / len(solved)
 
 
-def usual_length(solved: Sequence[Solved]) -> int:
+def usual_length(solved: Sequence[Prediction]) -> int:
     """The most frequent number of sentences; the smallest of those equally frequent."""
     counts = Counter(len(one.puzzle.sentences) for one in solved)
     return min(counts, key=lambda n: (-counts[n], n))
 
 
-def places(solved: Sequence[Solved], n: int) -> NDArray[np.float64]:
+def places(solved: Sequence[Prediction], n: int) -> NDArray[np.float64]:
     """(n, n) how often the sentence of each true place (row) is read at each place; rows sum to 1.
 
     Over the documents of n sentences.

@@ -14,7 +14,7 @@ from bert4so.evaluation.calibration import (
     temperature,
     tempered,
 )
-from bert4so.evaluation.evaluate import Solved
+from bert4so.evaluation.evaluate import Prediction
 from bert4so.evaluation.metrics import kendall_tau
 
 SHOWN = 10
@@ -85,8 +85,8 @@ def evaluation_page(
     title: str,
     facts: Sequence[tuple[str, str]],
     metrics: Sequence[tuple[str, str, str, str]],
-    solved: Sequence[Solved],
-    held_out: Sequence[Solved] = (),
+    solved: Sequence[Prediction],
+    held_out: Sequence[Prediction] = (),
 ) -> str:
     """The page of what a backend made of some documents.
 
@@ -116,13 +116,13 @@ def evaluation_page(
     )
 
 
-def best_and_worst(solved: Sequence[Solved]) -> tuple[list[Solved], list[Solved]]:
+def best_and_worst(solved: Sequence[Prediction]) -> tuple[list[Prediction], list[Prediction]]:
     """Ten documents of the greatest tau and ten of the least, or halves where there are fewer.
 
     Of equal taus the surest come first, in both: to be sure of a wrong order is the worse.
     """
 
-    def rank(one: Solved, sign: int) -> tuple[float, float, str]:
+    def rank(one: Prediction, sign: int) -> tuple[float, float, str]:
         return sign * kendall_tau(*one.orders), -one.ordering.confidence, one.id
 
     ranking = sorted(solved, key=lambda one: rank(one, -1))
@@ -155,7 +155,7 @@ def _interval(ends: tuple[float, float] | None) -> str:
     return f"{ends[0]:.3f} to {ends[1]:.3f}" if ends else "–"
 
 
-def _places(solved: Sequence[Solved]) -> str:
+def _places(solved: Sequence[Prediction]) -> str:
     n = figures.usual_length(solved)
     by_tenth = """All documents, by tenths of the text, of which each sentence takes an equal share:
 where each tenth of the true text (row) is read, in percent of the row. A right order is a band
@@ -169,7 +169,7 @@ of each true place (row) is read, in percent of the row."""
 </div>"""
 
 
-def _confidence(solved: Sequence[Solved], held_out: Sequence[Solved]) -> str:
+def _confidence(solved: Sequence[Prediction], held_out: Sequence[Prediction]) -> str:
     sure, right = _confidences(solved)
     before, after = calibration_bins(sure, right), list[Bin]()
     fitted = "There are no validation documents, so no temperature could be fitted."
@@ -195,17 +195,17 @@ def _calibration(bins: Sequence[Bin]) -> tuple[str, str]:
     return f"{mean:.4f}", f"{expected_calibration_error(bins):.4f}"
 
 
-def _confidences(solved: Sequence[Solved]) -> tuple[list[float], list[bool]]:
+def _confidences(solved: Sequence[Prediction]) -> tuple[list[float], list[bool]]:
     """Each document's confidence, and whether its order is exactly right."""
     orders = [one.orders for one in solved]
     return [one.ordering.confidence for one in solved], [found == true for found, true in orders]
 
 
-def _documents(title: str, solved: Sequence[Solved]) -> str:
+def _documents(title: str, solved: Sequence[Prediction]) -> str:
     return "\n".join([f"<h2>{title}</h2>", *map(_document, solved)])
 
 
-def _document(one: Solved) -> str:
+def _document(one: Prediction) -> str:
     predicted, true = one.orders
     place, sentences = inverse(true), [f"<bdi>{_text(s)}</bdi>" for s in one.puzzle.sentences]
     found = [f"{_place(place[i], place[i] == k)}{sentences[i]}" for k, i in enumerate(predicted)]
@@ -245,7 +245,7 @@ def _table(caption: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> 
 </table>"""
 
 
-def _of_many(solved: Sequence[Solved]) -> list[Solved]:
+def _of_many(solved: Sequence[Prediction]) -> list[Prediction]:
     return [one for one in solved if len(one.puzzle.sentences) > 1]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from bert4so.common.text_table import aligned
+from bert4so.common.text_table import format_columns
 from bert4so.document import Order, inverse
 from bert4so.evaluation.intervals import Interval, intervals
 from bert4so.evaluation.metrics import METRICS, Metrics, average, consistency, counted
@@ -86,7 +86,7 @@ def table(summary: Summary) -> str:
             line.insert(3, f"{mean} ± {spread}")
         same = f"{100 * shuffles.consistency:.2f}"
         lines.append(["consistency", same, "", "", "pairs of shuffles read alike"])
-    return aligned(lines, left=(0, len(lines[0]) - 1)) + counted_line(
+    return format_columns(lines, left=(0, len(lines[0]) - 1)) + counted_line(
         summary.metrics.documents, summary.metrics.left_out
     )
 

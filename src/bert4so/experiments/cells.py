@@ -15,7 +15,8 @@ from typing import Any
 import torch
 
 import bert4so
-from bert4so.config.schema import Settings, dump_toml
+from bert4so.config.schema import Settings
+from bert4so.config.toml import dump_toml
 from bert4so.data.corpus import find_corpus, read_split
 from bert4so.document import Puzzle
 from bert4so.errors import UserError
@@ -30,8 +31,10 @@ from bert4so.io.lines import read_lines
 from bert4so.training.checkpoint import load_model
 from bert4so.training.clock import Clock
 from bert4so.training.distributed import on_cpu, take_device
+from bert4so.training.loop import train
+from bert4so.training.run_documents import splits_of
 from bert4so.training.run_folder import check_folder, hold_folder
-from bert4so.training.train import check_same, splits_of, train
+from bert4so.training.trainer import check_same
 
 LENGTHS = (5, 10, 20, 40)
 """Numbers of sentences that are ordered to see how long that takes, where they can be."""

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from bert4so.config.schema import Run, Settings, Values, branch, checked, leaves, merge, read_toml
+from bert4so.config.schema import Run, Settings, Values, checked
+from bert4so.config.toml import branch, leaves, merge, read_toml
 from bert4so.errors import UserError
 from bert4so.systems.run_config import make_run
 

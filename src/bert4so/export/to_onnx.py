@@ -1,4 +1,4 @@
-"""A trained model as a folder that needs no PyTorch, see `bert4so.inference.onnx_model`, and back."""
+"""Export a trained model as a folder that needs no PyTorch: see `bert4so.inference.onnx_model`."""
 
 import json
 import logging
@@ -20,23 +20,19 @@ from torch import Tensor, nn
 from bert4so.common.machine import machine
 from bert4so.config.schema import Run
 from bert4so.document import Document, Puzzle
-from bert4so.errors import UserError, quote
-from bert4so.evaluation.evaluate import Solved, fits, measure, solve
-from bert4so.export.graph_weights import Weights, named, weights_of
+from bert4so.errors import UserError
+from bert4so.evaluation.evaluate import Prediction, fits, measure, solve
+from bert4so.export.graph_weights import Weights, named
 from bert4so.export.quantization import quantized
-from bert4so.inference.onnx_model import FORMAT, ExportedModel, check_format
+from bert4so.inference.onnx_model import FORMAT, ExportedModel
 from bert4so.io.atomic import write_whole
 from bert4so.modeling.base import OrderingModel
 from bert4so.modeling.decoders.scores import ScoreDecoder
 from bert4so.modeling.inputs.joined_input import JoinedBatch, JoinedInput
-from bert4so.systems.run_config import make_run
-from bert4so.training.checkpoint import build_saved, load_model
 
 OPSET = 23
 """The first in which attention is one operator."""
 
-PREFIX = "model."
-"""Of the names of weights in an export: see `_Scores`."""
 
 SAME = 0.99
 """In float32, the least share of documents that must come out in the same order."""
@@ -73,10 +69,14 @@ class Comparison:
 
 
 def export(
-    folder: Path, out: Path, documents: Sequence[Document], int8: bool, command: str
+    run: Run,
+    model: OrderingModel[Any],
+    out: Path,
+    documents: Sequence[Document],
+    int8: bool,
+    command: str,
 ) -> Comparison:
-    """Write the model of a run to another folder, which is there where it comes near enough."""
-    run, model = load_model(folder)
+    """Write the model of a run to a new folder; refuse if it differs too much from the model."""
     documents = [d for d in documents if fits(model, Puzzle(d.sentences), d.id, lambda bad: None)]
     if not documents:
         raise UserError("none of the documents to compare on fits the model")
@@ -97,33 +97,6 @@ def export(
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return compared
-
-
-def load_exported(folder: Path) -> tuple[Run, OrderingModel[Any]]:
-    """The PyTorch model of an exported folder, to be fine-tuned. It may come from a stranger."""
-    path = folder / "export.json"
-    given = check_format(path).get("run")
-    if not isinstance(given, dict):
-        raise UserError(f'{path}: "run" must be an object (got {quote(given)})')
-    run, stored = make_run(given, str(path)), weights_of(folder / "model.onnx")
-    model = build_saved(run, folder, lambda described: _check_weights(folder, stored, described))
-    weights = {name: torch.tensor(stored[f"{PREFIX}{name}"]) for name in model.state_dict()}
-    model.load_state_dict(weights)
-    model.place = str(folder)
-    return run, model
-
-
-def _check_weights(folder: Path, stored: Weights, described: dict[str, Tensor]) -> None:
-    """Refuse an export whose weights are not those of the model described."""
-    for name, weight in described.items():
-        own = stored.get(f"{PREFIX}{name}")
-        if own is None:
-            raise UserError(f"{folder}: cannot fine-tune: the export lacks the weight {name}")
-        if own.shape != weight.shape:
-            raise UserError(
-                f"{folder}: cannot fine-tune: the weight {name} has the shape {own.shape}, but "
-                f"export.json and config.json describe {tuple(weight.shape)}"
-            )
 
 
 def _input_of(model: OrderingModel[Any]) -> JoinedInput:
@@ -259,7 +232,7 @@ def _compared(
     return Comparison(len(documents), float(np.mean(same)), _tau(before), _tau(after))
 
 
-def _tau(solved: Sequence[Solved]) -> float:
+def _tau(solved: Sequence[Prediction]) -> float:
     return measure(solved).tau
 
 

@@ -75,9 +75,9 @@ class Orderer:
         more than fit in memory. With `progress`, a bar on stderr shows how far it is.
         """
         total = len(documents) if isinstance(documents, Sequence) else None
-        return _ordered(self.asked(passes), documents, BUFFER // passes, total, progress)
+        return _ordered(self.build_backend(passes), documents, BUFFER // passes, total, progress)
 
-    def asked(self, passes: int = 1) -> Backend:
+    def build_backend(self, passes: int = 1) -> Backend:
         """The backend as `order` asks it: so many times, and by windows where that is needed."""
         if not 1 <= passes <= MOST_PASSES:
             raise UserError(f"passes = {passes}: wanted 1 to {MOST_PASSES}")

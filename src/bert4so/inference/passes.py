@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bert4so.common.stable_hash import draw
+from bert4so.common.stable_hash import stable_hash
 from bert4so.document import Decision, Ordering, Puzzle
 from bert4so.inference.backend import Backend
 from bert4so.ranking.aggregation import borda, decided
@@ -48,7 +48,7 @@ class Passes:
 
 def shuffled_by_words(sentences: Sequence[str], number: int) -> list[int]:
     """A shuffle of the sentences that does not depend on the order they are given in."""
-    return sorted(range(len(sentences)), key=lambda i: draw("pass", number, sentences[i]))
+    return sorted(range(len(sentences)), key=lambda i: stable_hash("pass", number, sentences[i]))
 
 
 def _averaged(puzzle: Puzzle, views: Sequence[list[int]], answers: Sequence[Ordering]) -> Ordering:

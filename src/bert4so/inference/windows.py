@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from bert4so.common.stable_hash import draw
+from bert4so.common.stable_hash import stable_hash
 from bert4so.document import Decision, Order, Ordering, Puzzle
 from bert4so.inference.backend import Backend
 from bert4so.ranking.bradley_terry import Pairs, strengths
@@ -102,7 +102,7 @@ class _Search:
     def of(cls, puzzle: Puzzle, sizes: Sequence[int], room: int) -> "_Search":
         """The search before its first round."""
         n = len(sizes)
-        drawn = sorted(range(n), key=lambda i: draw("window", puzzle.sentences[i]))
+        drawn = sorted(range(n), key=lambda i: stable_hash("window", puzzle.sentences[i]))
         return cls(puzzle, drawn, [sizes[i] for i in drawn], room, list(range(n)), np.zeros(n))
 
     def windows(self, number: int) -> list[list[int]]:

@@ -2,7 +2,7 @@
 
     puzzles -Input-> batch -SentenceEncoder-> vectors -DocumentEncoder-> States -Decoder-> decisions
 
-Every system of the package is an `OrderingModel`. They differ in their parts: see `bert4so.systems`.
+Every system is an `OrderingModel`. They differ in their parts: see `bert4so.systems`.
 """
 
 from abc import ABC, abstractmethod

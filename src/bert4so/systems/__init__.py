@@ -14,7 +14,7 @@ from bert4so.systems import (
 )
 from bert4so.systems.protocol import System
 
-MODELS: dict[str, System] = {
+SYSTEMS: dict[str, System] = {
     "cnn-ptrnet": cnn_ptrnet,
     "lstm-ptrnet": lstm_ptrnet,
     "variant-lstm-ptrnet": variant_lstm_ptrnet,

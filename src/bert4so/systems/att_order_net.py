@@ -16,7 +16,7 @@ from bert4so.modeling.inputs.words_input import WordsBatch, WordSettings, WordsI
 from bert4so.modeling.sentence_encoders.word_encoder import BothEnds
 from bert4so.systems.word_based import check_width, initialize, load_input, make_input
 
-__all__ = ["DESK", "TRAINING", "Config", "build", "initialize", "load_input", "make_input"]
+__all__ = ["CPU_PRESET", "TRAINING", "Config", "build", "initialize", "load_input", "make_input"]
 
 
 class Config(WordSettings):
@@ -44,7 +44,7 @@ TRAINING = Training(
     precision="float32",
 )
 
-DESK: Values = {
+CPU_PRESET: Values = {
     # A CPU takes four times as long for twice the width.
     "model": {"width": 512, "inner": 1024},
     # By which the rate falls, where a run has so much time.

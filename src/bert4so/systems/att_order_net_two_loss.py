@@ -20,7 +20,7 @@ from bert4so.systems.word_based import check_width, initialize, load_input, make
 
 __all__ = [
     "BY_CORPUS",
-    "DESK",
+    "CPU_PRESET",
     "TRAINING",
     "Config",
     "build",
@@ -70,7 +70,7 @@ BY_CORPUS: dict[str, Values] = {
     "rocstory": {"model": {"weight": 0.5}},
 }
 
-DESK: Values = {
+CPU_PRESET: Values = {
     # Half the width takes a third of the time.
     "model": {"width": 256, "inner": 256, "features": 128},
 }

@@ -50,7 +50,7 @@ TRAINING = Training(
     precision="float32",
 )
 
-DESK: Values = {
+CPU_PRESET: Values = {
     "model": {
         "encoder": locate.DEFAULT,
         # On a CPU dropout takes more than half the time of a step: attention that is not kept is

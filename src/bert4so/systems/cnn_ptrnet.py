@@ -15,7 +15,7 @@ from bert4so.modeling.inputs.words_input import WordsBatch, WordSettings, WordsI
 from bert4so.modeling.sentence_encoders.word_encoder import ConvolutionEncoder
 from bert4so.systems.word_based import initialize, load_input, make_input
 
-__all__ = ["DESK", "TRAINING", "Config", "build", "initialize", "load_input", "make_input"]
+__all__ = ["CPU_PRESET", "TRAINING", "Config", "build", "initialize", "load_input", "make_input"]
 
 
 class Config(WordSettings):
@@ -43,7 +43,7 @@ TRAINING = Training(
     precision="float32",
 )
 
-DESK: Values = {
+CPU_PRESET: Values = {
     # More steps in the same time: Adagrad's are small. By the epochs the rate falls in that time.
     "train": {"batch": 16, "epochs": 20},
 }

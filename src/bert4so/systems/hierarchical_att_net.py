@@ -16,7 +16,7 @@ from bert4so.modeling.inputs.words_input import WordsBatch, WordSettings, WordsI
 from bert4so.modeling.sentence_encoders.attended_words import AttendedWords
 from bert4so.systems.word_based import check_width, initialize, load_input, make_input
 
-__all__ = ["DESK", "TRAINING", "Config", "build", "initialize", "load_input", "make_input"]
+__all__ = ["CPU_PRESET", "TRAINING", "Config", "build", "initialize", "load_input", "make_input"]
 
 
 class Config(WordSettings):
@@ -53,7 +53,7 @@ TRAINING = Training(
     precision="float32",
 )
 
-DESK: Values = {
+CPU_PRESET: Values = {
     # Most of a step is the LSTM over words: a quarter of the width takes a seventh of the time.
     "model": {"vector": 100, "width": 128},
     # Fewer steps, and larger.

@@ -14,7 +14,7 @@ from bert4so.modeling.sentence_encoders.word_encoder import LastStates
 from bert4so.systems.cnn_ptrnet import TRAINING
 from bert4so.systems.word_based import initialize, load_input, make_input
 
-__all__ = ["DESK", "TRAINING", "Config", "build", "initialize", "load_input", "make_input"]
+__all__ = ["CPU_PRESET", "TRAINING", "Config", "build", "initialize", "load_input", "make_input"]
 
 
 class Config(WordSettings):
@@ -25,7 +25,7 @@ class Config(WordSettings):
     beam: int = Field(64, ge=1)
 
 
-DESK: Values = {
+CPU_PRESET: Values = {
     # More steps in the same time: Adagrad's are small. By the epochs the rate falls in that time.
     "train": {"batch": 16, "epochs": 20},
 }

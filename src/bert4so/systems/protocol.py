@@ -15,7 +15,7 @@ class System(Protocol):
 
     Config:   the model's settings; their defaults are the paper's numbers.
     TRAINING: how the paper trains it.
-    DESK:     the few numbers of both, by table, that differ at desk scale.
+    CPU_PRESET:     the few numbers of both, by table, that differ at desk scale.
 
     A module may also have BY_CORPUS, the numbers that its paper sets by corpus: for the name of a
     corpus, values by table.
@@ -28,7 +28,7 @@ class System(Protocol):
     def TRAINING(self) -> Training: ...  # noqa: N802 (a constant)
 
     @property
-    def DESK(self) -> Values: ...  # noqa: N802 (a constant)
+    def CPU_PRESET(self) -> Values: ...  # noqa: N802 (a constant)
 
     # Each module takes its own Config and Input, which no common type can say.
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 
-from bert4so.config.schema import Run, Values, checked, merge, nearest, parse_assignment, read_toml
+from bert4so.config.schema import Run, Values, checked, nearest
+from bert4so.config.toml import merge, parse_assignment, read_toml
 from bert4so.errors import UserError, quote
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 from bert4so.systems.protocol import System
 
 
@@ -38,16 +39,16 @@ def make_run(given: Values, where: str, like: str = "") -> Run:
 def system_named(name: object, where: str) -> System:
     """The system of this name."""
     if name is None:
-        raise UserError(f'{where}: no "system": it must be given (known: {", ".join(MODELS)})')
-    if not isinstance(name, str) or name not in MODELS:
-        hint = nearest(name if isinstance(name, str) else "", list(MODELS))
+        raise UserError(f'{where}: no "system": it must be given (known: {", ".join(SYSTEMS)})')
+    if not isinstance(name, str) or name not in SYSTEMS:
+        hint = nearest(name if isinstance(name, str) else "", list(SYSTEMS))
         raise UserError(f"{where}: system = {quote(name)}: no such system ({hint})")
-    return MODELS[name]
+    return SYSTEMS[name]
 
 
 def _numbers(system: System, given: Values, corpus: str) -> Values:
     """The given values over the system's own."""
     own: Values = {"model": {}, "train": system.TRAINING.model_dump(exclude_none=True)}
-    at_desk = system.DESK if given.get("scale") == "desk" else {}
+    at_desk = system.CPU_PRESET if given.get("scale") == "desk" else {}
     by_corpus: dict[str, Values] = getattr(system, "BY_CORPUS", {})
     return reduce(merge, [at_desk, by_corpus.get(corpus, {}), given], own)

@@ -52,7 +52,7 @@ BY_CORPUS: dict[str, Values] = {
     "aan": {"model": {"layers": 2}},
 }
 
-DESK: Values = {}
+CPU_PRESET: Values = {}
 
 
 def make_input(config: Config, documents: Sequence[Document]) -> GraphInput:

@@ -13,14 +13,14 @@ from pydantic import Field, NonNegativeInt
 from bert4so.config.schema import LearningRates, Optimizer, Training, Values
 from bert4so.io.model_files import MAX_LAYERS
 from bert4so.modeling.base import OrderingModel
-from bert4so.modeling.decoders.in_batch_negatives import ForeignSentences
+from bert4so.modeling.decoders.in_batch_negatives import InBatchNegatives
 from bert4so.modeling.decoders.pointer import PointerDecoder, raw, sum_over_places
 from bert4so.modeling.document_encoders.reading import ReadingDocument
 from bert4so.modeling.inputs.words_input import WordsBatch, WordSettings, WordsInput
 from bert4so.modeling.sentence_encoders.word_encoder import LastHidden
 from bert4so.systems.word_based import initialize, load_input, make_input
 
-__all__ = ["DESK", "TRAINING", "Config", "build", "initialize", "load_input", "make_input"]
+__all__ = ["CPU_PRESET", "TRAINING", "Config", "build", "initialize", "load_input", "make_input"]
 
 
 class Config(WordSettings):
@@ -49,7 +49,7 @@ TRAINING = Training(
     precision="float32",
 )
 
-DESK: Values = {
+CPU_PRESET: Values = {
     "model": {
         # A CPU takes four times as long for twice the width.
         "vector": 100,
@@ -81,6 +81,6 @@ def build(config: Config, input: WordsInput) -> OrderingModel[WordsBatch]:
             dropout=config.dropout,
             reduction=sum_over_places,
             beam=config.beam,
-            others=ForeignSentences(config.negatives),
+            others=InBatchNegatives(config.negatives),
         ),
     )

@@ -6,7 +6,7 @@ input/              tokenizer or vocabulary, and the encoder's configuration
 """
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,15 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 
-from bert4so.config.schema import Run, dump_toml
+from bert4so.config.schema import Run
+from bert4so.config.toml import dump_toml
 from bert4so.errors import UserError, quote
 from bert4so.io.atomic import write_whole
 from bert4so.io.model_files import first_line
 from bert4so.modeling.base import OrderingModel
 from bert4so.modeling.inputs.joined_input import JoinedInput
-from bert4so.systems import MODELS
 from bert4so.systems.run_config import read_run
+from bert4so.systems.saved_model import Tensors, build_saved
 from bert4so.text.packing import Packer
 
 FORMAT = "1"
@@ -29,8 +30,6 @@ FORMAT = "1"
 
 TYPES = {torch.float32: "F32", torch.int64: "I64", torch.bool: "BOOL"}
 """The types of weights, as safetensors calls them."""
-
-Tensors = dict[str, torch.Tensor]
 
 
 def save_model(folder: Path, run: Run, model: OrderingModel[Any]) -> None:
@@ -67,31 +66,6 @@ def load_model(folder: Path) -> tuple[Run, OrderingModel[Any]]:
     return run, model.eval()
 
 
-def build_saved(run: Run, folder: Path, check: Callable[[Tensors], None]) -> OrderingModel[Any]:
-    """The model that a run and the files of its input describe, with random weights.
-
-    It is built on no device first: `check` may refuse the weights described there, which may be
-    larger than the memory.
-    """
-    system = MODELS[run.system]
-    try:
-        with torch.device("meta"):
-            described = system.build(run.model, system.load_input(folder))
-        check(described.state_dict())
-        return system.build(run.model, system.load_input(folder))
-    except UserError:
-        raise
-    except Exception as error:  # any number of a stranger's can be what the code cannot use
-        raise UserError(
-            f"{folder}: does not describe a model that can be built: {first_line(error)}"
-        ) from None
-
-
-def packer_of(model: OrderingModel[Any]) -> Packer | None:
-    """What fills the rows of a model that reads a document as one row; None for the others."""
-    return model.input.packer if isinstance(model.input, JoinedInput) else None
-
-
 def _check_format(weights: Path) -> None:
     """Refuse a file that is incomplete, or not of the format that this version reads."""
     try:
@@ -124,3 +98,8 @@ def _check_shapes(weights: Path, described: Tensors) -> None:
 
 def _shown(kind: str, shape: Sequence[int]) -> str:
     return f"{kind} {quote(list(shape))}"
+
+
+def packer_of(model: OrderingModel[Any]) -> Packer | None:
+    """What fills the rows of a model that reads a document as one row; None for the others."""
+    return model.input.packer if isinstance(model.input, JoinedInput) else None

@@ -14,7 +14,7 @@ from accelerate.utils import gather_object
 
 from bert4so.document import Document
 from bert4so.errors import UserError
-from bert4so.evaluation.evaluate import Solved, solve
+from bert4so.evaluation.evaluate import Prediction, solve
 from bert4so.inference.backend import Backend
 from bert4so.modeling.base import OrderingModel
 
@@ -29,7 +29,7 @@ def processes() -> PartialState:
     return PartialState(cpu=on_cpu())
 
 
-def part() -> None:
+def shutdown_processes() -> None:
     """End the work that is shared, when all have come so far.
 
     A process that ends while others still talk to it may take them with it.
@@ -65,12 +65,12 @@ def solve_together(
     documents: Sequence[Document],
     seed: int | str,
     advance: Callable[[int], None] = lambda done: None,
-) -> list[Solved]:
+) -> list[Prediction]:
     """Every document solved by one of the processes; each of them has all, in the order given.
 
     `advance` is told how many this process has solved.
     """
     state = processes()
     own = documents[state.process_index :: state.num_processes]
-    shares: list[list[Solved]] = gather_object([solve(backend, own, seed, advance)])
+    shares: list[list[Prediction]] = gather_object([solve(backend, own, seed, advance)])
     return [shares[i % len(shares)][i // len(shares)] for i in range(len(documents))]

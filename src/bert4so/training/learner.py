@@ -33,7 +33,7 @@ OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
 
 
 @dataclass(frozen=True)
-class Taken:
+class StepResult:
     """What a step was.
 
     loss:          the mean over documents.
@@ -60,7 +60,7 @@ class Learner:
             attend_by_length(model)
         self.model, self.optimizer = accelerator.prepare(model, make_optimizer(model, training))
 
-    def step(self, puzzles: Sequence[Puzzle], rate: float = 1.0) -> Taken:
+    def step(self, puzzles: Sequence[Puzzle], rate: float = 1.0) -> StepResult:
         """Learn from a batch, at so much of the highest rate of each part.
 
         Every document weighs the same, whichever share it is in.
@@ -83,7 +83,9 @@ class Learner:
         mean, tokens, cells = self.accelerator.reduce(totals, "sum").tolist()
         if not torch.tensor(mean).isfinite():
             raise UserError(f"the loss is {mean}: training has failed; try a lower learning_rate")
-        return Taken(mean, float(self.optimizer.param_groups[0]["lr"]), int(tokens), int(cells))
+        return StepResult(
+            mean, float(self.optimizer.param_groups[0]["lr"]), int(tokens), int(cells)
+        )
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Tensors and plain values from which `restore` makes the same learner."""

@@ -8,10 +8,11 @@ from typing import Any
 
 from bert4so.common.machine import machine
 from bert4so.common.progress import progress_bar
-from bert4so.config.schema import Run, dump_toml
+from bert4so.config.schema import Run
+from bert4so.config.toml import dump_toml
 from bert4so.data.corpus import Splits
 from bert4so.document import Puzzle
-from bert4so.evaluation.evaluate import Solved, measure, predictions, truths
+from bert4so.evaluation.evaluate import Prediction, measure, predictions, truths
 from bert4so.evaluation.metrics import Metrics
 from bert4so.io.atomic import write_whole
 from bert4so.io.jsonl import write_records
@@ -31,7 +32,7 @@ def write_report(
     writes.
     """
     processes().wait_for_everyone()  # until the first has put the model in place
-    measured, solved, spent = {"valid": history.best.metrics}, list[Solved](), 0.0
+    measured, solved, spent = {"valid": history.best.metrics}, list[Prediction](), 0.0
     if splits.test:
         _, model = load_model(folder)
         take_device(model)
@@ -62,7 +63,7 @@ def _write(
     history: History,
     facts: dict[str, Any],
     measured: dict[str, Metrics],
-    solved: Sequence[Solved],
+    solved: Sequence[Prediction],
 ) -> None:
     draw(history, folder / "curves.png")
     if solved:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bert4so.config.schema import Run, difference
+from bert4so.config.schema import Run
+from bert4so.config.toml import difference
 from bert4so.document import Document
 from bert4so.errors import UserError, quote
-from bert4so.export.to_onnx import load_exported
+from bert4so.export.from_onnx import load_exported
 from bert4so.inference.orderer import BUNDLED
 from bert4so.modeling.base import OrderingModel
-from bert4so.systems import MODELS
+from bert4so.systems import SYSTEMS
 from bert4so.training.checkpoint import load_model
 
 
@@ -18,7 +19,7 @@ def first_model(run: Run, documents: Sequence[Document]) -> OrderingModel[Any]:
     """The model of a run before training."""
     if run.start:
         return _learned(run)
-    system = MODELS[run.system]
+    system = SYSTEMS[run.system]
     model = system.build(run.model, system.make_input(run.model, documents))
     system.initialize(model, run.model)
     return model

@@ -12,7 +12,7 @@ github.com/shrimai/Topological-Sort-for-Sentence-Ordering.
 from collections.abc import Iterator
 from pathlib import Path
 
-from bert4so.data.readers.raw_document import Columns, Found, split_of
+from bert4so.data.readers.raw_document import Columns, RawDocument, split_of
 from bert4so.errors import UserError
 from bert4so.io.files import PACKED, Files
 from bert4so.io.lines import read_lines
@@ -23,14 +23,14 @@ YEARS = {"2013le_papers": "train", "2014_papers": "valid", "2015_papers": "test"
 """The lists of NeurIPS, which are named for years; the others' are train, valid and test."""
 
 
-def read_abstracts(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:
+def read_abstracts(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
     """A file a document where there is a folder txt_tokenized, else a line a document."""
     if (files.path / "txt_tokenized").is_dir():
         return _from_files(files, on_bad)
     return _from_lines(files, on_bad)
 
 
-def _from_lines(files: Files, on_bad: OnBad) -> Iterator[Found]:
+def _from_lines(files: Files, on_bad: OnBad) -> Iterator[RawDocument]:
     for path in files.find("*.lower", "*.tsv", "*.txt"):
         name, split = path.name.partition(".")[0], split_of(path)
         if split is None and path != files.path:
@@ -43,10 +43,10 @@ def _from_lines(files: Files, on_bad: OnBad) -> Iterator[Found]:
                 # Not one sentence, but a table, which others keep in files of the same names.
                 on_bad(UserError(f"{where}: tabs between sentences: wanted {END}"))
             else:
-                yield Found(where, f"{name}-{number}", sentences, split=split)
+                yield RawDocument(where, f"{name}-{number}", sentences, split=split)
 
 
-def _from_files(files: Files, on_bad: OnBad) -> Iterator[Found]:
+def _from_files(files: Files, on_bad: OnBad) -> Iterator[RawDocument]:
     lists = files.path / "split"
     documents = _listed(files, lists, on_bad) if lists.is_dir() else _unlisted(files)
     for name, path, split in documents:
@@ -58,7 +58,7 @@ def _from_files(files: Files, on_bad: OnBad) -> Iterator[Found]:
         except UserError as error:
             on_bad(error)
         else:
-            yield Found(str(path), name, sentences, split=split)
+            yield RawDocument(str(path), name, sentences, split=split)
 
 
 def _listed(files: Files, lists: Path, on_bad: OnBad) -> Iterator[tuple[str, Path, str | None]]:

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import IO
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
-from bert4so.data.readers.raw_document import Columns, Found
+from bert4so.data.readers.raw_document import Columns, RawDocument
 from bert4so.errors import UserError
 from bert4so.io.files import Files
 from bert4so.io.lines import reading
 from bert4so.io.on_error import OnBad
 
 
-def read_anthology(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:
+def read_anthology(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
     """The abstract of each paper that has one, as running text, formulas as their TeX."""
     for path in files.find("*.xml"):
         with reading(path), files.binary(path) as file:
@@ -30,7 +30,7 @@ def read_anthology(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Fo
                 except UserError as error:
                     on_bad(UserError(f"{path}: {error}"))
                 else:
-                    yield Found(f"{path}: {name}", name, text=text)
+                    yield RawDocument(f"{path}: {name}", name, text=text)
 
 
 def _papers(file: IO[bytes], path: Path, on_bad: OnBad) -> Iterator[tuple[str, str, Element]]:

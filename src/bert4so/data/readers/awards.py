@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from xml.etree import ElementTree
 from zipfile import BadZipFile, ZipFile
 
-from bert4so.data.readers.raw_document import Columns, Found
+from bert4so.data.readers.raw_document import Columns, RawDocument
 from bert4so.errors import UserError
 from bert4so.io.files import Files, plain_suffix
 from bert4so.io.lines import reading
@@ -27,7 +27,7 @@ Award = tuple[str, str, bytes]
 """Where an award stands, what kind of file it is, and what is in it."""
 
 
-def read_awards(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:
+def read_awards(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
     """The abstract of each award as running text, out of zip files or of files an award.
 
     An award without an abstract, as many old ones are, is no document; it is no error either.
@@ -42,7 +42,7 @@ def read_awards(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found
                 continue
             text = _plain(narration)
             if text:
-                yield Found(where, name, text=text)
+                yield RawDocument(where, name, text=text)
 
 
 def _single(files: Files, path: Path, on_bad: OnBad) -> Iterator[Award]:

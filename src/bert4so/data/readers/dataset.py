@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from bert4so.data.readers.raw_document import SPLITS, Columns, Found
+from bert4so.data.readers.raw_document import SPLITS, Columns, RawDocument
 from bert4so.data.readers.table_rows import from_rows
 from bert4so.errors import UserError
 from bert4so.io.files import Files
 from bert4so.io.on_error import OnBad
 
 
-def read_dataset(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:
+def read_dataset(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
     """All splits of a data set; one that is saved as a single table has none."""
     tables = _load(str(files.path))
     if not hasattr(tables, "keys"):

@@ -17,7 +17,7 @@ SPLITS = {
 
 
 @dataclass(frozen=True)
-class Found:
+class RawDocument:
     """A document as a reader finds it.
 
     where:     the file, and the line in it where it has lines: what an error names.
@@ -53,5 +53,5 @@ def split_of(path: Path) -> str | None:
     return SPLITS.get(re.split(r"[-._]", path.name.lower())[0])
 
 
-Reader = Callable[[Files, Columns, OnBad], Iterator[Found]]
+Reader = Callable[[Files, Columns, OnBad], Iterator[RawDocument]]
 """Gives the documents of some files; what cannot be used it hands to the last argument."""

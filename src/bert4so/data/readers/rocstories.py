@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from bert4so.data.readers.raw_document import Columns, Found
+from bert4so.data.readers.raw_document import Columns, RawDocument
 from bert4so.errors import UserError
 from bert4so.io.files import Files
 from bert4so.io.lines import reading
@@ -22,12 +22,12 @@ SENTENCES = ("sentence1", "sentence2", "sentence3", "sentence4", "sentence5")
 Row = dict[str, str]
 
 
-def read_rocstories(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:
+def read_rocstories(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
     """Each story, without its title; the cloze tests that may stand beside are left alone."""
     for path in files.find("ROCStories*.csv"):
         with reading(path), files.text(path) as file:
             for where, row in _rows(file, path, on_bad):
-                yield Found(where, row[ID], tuple(row[name] for name in SENTENCES))
+                yield RawDocument(where, row[ID], tuple(row[name] for name in SENTENCES))
 
 
 def _rows(file: IO[str], path: Path, on_bad: OnBad) -> Iterator[tuple[str, Row]]:

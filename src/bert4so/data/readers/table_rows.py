@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bert4so.data.readers.raw_document import Columns, Found
+from bert4so.data.readers.raw_document import Columns, RawDocument
 from bert4so.errors import UserError
 from bert4so.io.on_error import OnBad
 
@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 
 def from_rows(
     rows: Iterable[tuple[str, Row]], columns: Columns, split: str | None, on_bad: OnBad
-) -> Iterator[Found]:
+) -> Iterator[RawDocument]:
     """The document of each row, which comes with where it stands.
 
     A row has a list `sentences`, or a column a sentence (those that are called sentence1,
@@ -26,7 +26,7 @@ def from_rows(
             on_bad(UserError(f"{where}: {error}"))
 
 
-def _found(where: str, row: Row, columns: Columns, split: str | None, number: int) -> Found:
+def _found(where: str, row: Row, columns: Columns, split: str | None, number: int) -> RawDocument:
     name = row.get(columns.id or "id")
     if name is None:
         if columns.id:
@@ -36,8 +36,8 @@ def _found(where: str, row: Row, columns: Columns, split: str | None, number: in
         text = row.get(columns.text)
         if not isinstance(text, str) or not text.strip():
             raise UserError(f"{columns.text} = {text!r}: wanted some text")
-        return Found(where, str(name), text=text, split=split)
-    return Found(where, str(name), _sentences(row, columns.sentences), split=split)
+        return RawDocument(where, str(name), text=text, split=split)
+    return RawDocument(where, str(name), _sentences(row, columns.sentences), split=split)
 
 
 def _sentences(row: Row, named: tuple[str, ...]) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from bert4so.data.readers.raw_document import Columns, Found, split_of
+from bert4so.data.readers.raw_document import Columns, RawDocument, split_of
 from bert4so.data.readers.table_rows import Row, from_rows
 from bert4so.errors import UserError
 from bert4so.io.files import Files
@@ -15,7 +15,7 @@ from bert4so.io.parquet import read_parquet_rows
 MORE = "more cells than names"
 
 
-def read_csv(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:
+def read_csv(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
     """CSV with a line of names; a column a sentence, or one of running text."""
     for path in files.find("*.csv"):
         yield from from_rows(_csv_rows(files, path, on_bad), columns, split_of(path), on_bad)
@@ -36,7 +36,7 @@ def _csv_rows(files: Files, path: Path, on_bad: OnBad) -> Iterator[tuple[str, Ro
             raise UserError(f"{path}:{rows.line_num}: not CSV: {error}") from None
 
 
-def read_parquet(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:
+def read_parquet(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
     """Parquet with a list of sentences, a column a sentence, or one of running text."""
     for path in files.find("*.parquet"):
         # Not by way of `files`: Parquet is read from its end.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bert4so.data.readers.raw_document import Columns, Found, split_of
+from bert4so.data.readers.raw_document import Columns, RawDocument, split_of
 from bert4so.errors import UserError
 from bert4so.io.files import Files
 from bert4so.io.lines import reading
@@ -25,7 +25,7 @@ who put SIND in order take this one, too (github.com/shrimai/Topological-Sort-fo
 github.com/declare-lab/sentence-ordering)."""
 
 
-def read_vist(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:
+def read_vist(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
     """Each story, its sentences in the order of its photos.
 
     The form is one JSON object, so a file is in memory whole while it is read, and its stories
@@ -39,7 +39,7 @@ def read_vist(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Found]:
             except UserError as error:
                 on_bad(UserError(f"{where}: {error}"))
             else:
-                yield Found(where, story, sentences, split=split_of(path))
+                yield RawDocument(where, story, sentences, split=split_of(path))
 
 
 def _stories(files: Files, path: Path, on_bad: OnBad) -> dict[str, list[Row]]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from bert4so.config.schema import leaves
+from bert4so.config.toml import leaves
 from bert4so.data.stats import PAPER as PAPER_STATISTICS
 from bert4so.experiments.report.paper_numbers import CORPORA, TABLE_1, TITLES
 from bert4so.experiments.results import Facts, Results, epochs_seen

@@ -11,7 +11,7 @@ from bert4so.modeling.decoders.pointer import Pointing
 
 
 @dataclass(frozen=True)
-class ForeignSentences:
+class InBatchNegatives:
     """Logeswaran et al. (2018): in training, at each place, the sentences of the batch's other
     documents stand among those to choose from. They are never right, and never there when ordering.
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from transformers import PretrainedConfig
 
-from bert4so.common.stable_hash import draw
+from bert4so.common.stable_hash import stable_hash
 from bert4so.document import Puzzle
 from bert4so.io.model_files import boolean, read_object
 from bert4so.modeling.base import Input
@@ -148,7 +148,7 @@ class PairsInput(Input[PairsBatch]):
         for i, j in permutations(range(len(sentences)), 2):
             a, b = sentences[i], sentences[j]
             # By the text alone: numbers decide only which of two same sentences is which.
-            drawn = (draw(a, b), i) < (draw(b, a), j)
+            drawn = (stable_hash(a, b), i) < (stable_hash(b, a), j)
             asked = drawn or self.both_directions
             text = self._text(pieces[i], pieces[j])
             learned = learn and text == (pieces[i], pieces[j])

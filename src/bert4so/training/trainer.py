@@ -1,7 +1,6 @@
-"""The one training loop: a system, a corpus, and a folder to be filled."""
+"""A run under way: what it has learned so far, and what is left."""
 
 import shutil
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
@@ -11,114 +10,27 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
-from bert4so.common.progress import progress_bar, say
-from bert4so.config.schema import Run, Values, difference, dump_toml
+from bert4so.common.progress import say
+from bert4so.config.schema import Run, Values
+from bert4so.config.toml import difference, dump_toml
 from bert4so.data.batches import epoch_batches
-from bert4so.data.corpus import Splits, find_corpus, hashes, read_splits, sampled
-from bert4so.data.join import join
+from bert4so.data.corpus import Splits, hashes
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
-from bert4so.errors import Stopped, UserError, quote
+from bert4so.errors import UserError, quote
 from bert4so.evaluation.evaluate import fits, measure
-from bert4so.evaluation.metrics import Metrics
 from bert4so.io.atomic import write_whole
 from bert4so.io.on_error import OnBad, stop
 from bert4so.modeling.base import OrderingModel
 from bert4so.systems.run_config import make_run
 from bert4so.training.checkpoint import save_model
 from bert4so.training.clock import Clock
-from bert4so.training.curves import Recorder
 from bert4so.training.distributed import on_cpu, refuse_together, solve_together
 from bert4so.training.history import History, Step, Validation
-from bert4so.training.interrupt import Interrupt
 from bert4so.training.learner import Learner
-from bert4so.training.run_report import write_report
 from bert4so.training.schedule import by_epoch, by_time, linear, linear_in_time
-from bert4so.training.snapshot import Snapshot, clear_snapshots, newest_snapshot, write_snapshot
+from bert4so.training.snapshot import Snapshot, write_snapshot
 from bert4so.training.start import first_model
-
-
-def train(
-    run: Run,
-    splits: Splits,
-    folder: Path,
-    command: str,
-    resume: bool = False,
-    snapshot_minutes: float = 5,
-    on_bad: OnBad = stop,
-) -> dict[str, Metrics]:
-    """Train a model and keep the one with the best validation in the folder.
-
-    resume:  continue from the newest snapshot, if there is one, to the same weights as without a
-             stop.
-    command: for the report.
-
-    No other process may use the folder: see `hold_folder`.
-    """
-    trainer = Trainer(run, splits, folder, on_bad)
-    trainer.begin(newest_snapshot(folder) if resume else None)
-    _learn(trainer, snapshot_minutes)
-    epoch_tokens = sum(trainer.sizes)
-    measured = write_report(run, trainer.splits, folder, trainer.history, epoch_tokens, command)
-    if trainer.first:
-        clear_snapshots(folder)
-    return measured
-
-
-def splits_of(run: Run, on_bad: OnBad = stop) -> Splits:
-    """The documents of a run: its corpus, what is learned beside it, and its samples."""
-
-    def read(name: str, needed: Sequence[str]) -> Splits:
-        splits = read_splits(find_corpus(name), on_bad, needed)
-        # By the ids of the corpus itself: the same documents whether it is the run's own or joined.
-        return replace(splits, train=sampled(splits.train, run.train_documents))
-
-    splits = read(run.corpus, ["train", "valid"])
-    if run.join or run.hold_out:
-        joined = {name: read(name, ["train"]) for name in run.join}
-        held = [read_splits(find_corpus(n), on_bad, needed=["test"]) for n in run.hold_out]
-        splits = join(splits, joined, held)
-        say(
-            f"{len(splits.train)} documents to learn from; {splits.left_out} left out, "
-            "which also stand in a validation or test set"
-        )
-    # After joining: what is held out and not in the sample is held out all the same.
-    return replace(
-        splits,
-        valid=sampled(splits.valid, run.valid_documents),
-        test=sampled(splits.test, run.test_documents),
-    )
-
-
-def _learn(trainer: "Trainer", snapshot_minutes: float) -> None:
-    """Take all steps that are left, with a snapshot now and then."""
-    folder, saved = trainer.folder, time.monotonic()
-    with (
-        Interrupt() as interrupt,
-        Recorder(folder if trainer.first else None, trainer.history) as recorder,
-        progress_bar(f"training {trainer.run.system}", trainer.steps, trainer.first) as advance,
-    ):
-        advance(len(trainer.history.steps))
-        _validate(trainer, recorder)  # what was stopped between a step and its validation
-        for epoch in trainer.epochs():
-            for step in trainer.learn(epoch):
-                recorder.step(step)
-                advance(1, f"epoch {epoch}  loss {step.loss:.3f}")
-                overdue = time.monotonic() - saved >= 60 * snapshot_minutes
-                asked = trainer.agree(interrupt.asked)  # once: it may come at any moment
-                if asked or trainer.agree(overdue):
-                    trainer.snapshot()
-                    saved = time.monotonic()
-                if asked:
-                    raise Stopped(f"stopped; {folder} can be continued with --resume")
-                _validate(trainer, recorder)
-
-
-def _validate(trainer: "Trainer", recorder: Recorder) -> None:
-    """Validate where it is time, and put on disk that it was done."""
-    if trainer.is_due:
-        recorder.validation(trainer.validate())
-        trainer.snapshot()
 
 
 class Trainer:

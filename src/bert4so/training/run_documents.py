@@ -1,0 +1,35 @@
+"""The documents of a run: its own corpus, the joined ones, and its samples."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bert4so.common.progress import say
+from bert4so.config.schema import Run
+from bert4so.data.corpus import Splits, find_corpus, read_splits, sampled
+from bert4so.data.join import join
+from bert4so.io.on_error import OnBad, stop
+
+
+def splits_of(run: Run, on_bad: OnBad = stop) -> Splits:
+    """The documents of a run: its corpus, what is learned beside it, and its samples."""
+
+    def read(name: str, needed: Sequence[str]) -> Splits:
+        splits = read_splits(find_corpus(name), on_bad, needed)
+        # By the ids of the corpus itself: the same documents whether it is the run's own or joined.
+        return replace(splits, train=sampled(splits.train, run.train_documents))
+
+    splits = read(run.corpus, ["train", "valid"])
+    if run.join or run.hold_out:
+        joined = {name: read(name, ["train"]) for name in run.join}
+        held = [read_splits(find_corpus(n), on_bad, needed=["test"]) for n in run.hold_out]
+        splits = join(splits, joined, held)
+        say(
+            f"{len(splits.train)} documents to learn from; {splits.left_out} left out, "
+            "which also stand in a validation or test set"
+        )
+    # After joining: what is held out and not in the sample is held out all the same.
+    return replace(
+        splits,
+        valid=sampled(splits.valid, run.valid_documents),
+        test=sampled(splits.test, run.test_documents),
+    )
