@@ -133,7 +133,7 @@ def test_spacy_finds_nouns_and_roles():
 
 
 @pytest.fixture
-def build_backend(monkeypatch, tmp_path):
+def asked(monkeypatch, tmp_path):
     """The sentences that a tagger was asked for, which finds their longest word."""
     monkeypatch.setenv("BERT4SO_CACHE", str(tmp_path / "cache"))
     sentences = []
