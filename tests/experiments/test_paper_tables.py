@@ -13,7 +13,7 @@ from bert4so.experiments.report.paper_numbers import CORPORA, TABLE_1, TITLES
 from bert4so.experiments.report.paper_tables import cost, sweep, table_1, table_2, table_3
 from bert4so.experiments.report.table import Entry, Table
 from bert4so.experiments.results import Results, epochs_seen
-from bert4so.modeling.sentence_encoders.row_encoder import KEPT
+from bert4so.modeling.sentence_encoders.row_encoder import MAX_STORED_TOKENS
 from made_up_cells import BAD, GOOD, facts
 
 
@@ -140,7 +140,9 @@ def test_the_cost_is_of_equal_work(desk):
     assert [entry.text for entry in rows["SIND (stand-in)"]] == ["–", "–", "–"]
 
 
-@pytest.mark.parametrize("tokens, told", [(20 * KEPT, False), (20 * KEPT + 1, True)])
+@pytest.mark.parametrize(
+    "tokens, told", [(20 * MAX_STORED_TOKENS, False), (20 * MAX_STORED_TOKENS + 1, True)]
+)
 def test_the_cost_of_reading_twice_is_told(desk, tokens, told):
     found = {"b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, steps=20, tokens=tokens)}
     notes = " ".join(cost(Results(desk, found)).notes)

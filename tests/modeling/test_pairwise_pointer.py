@@ -308,8 +308,8 @@ def test_pairs_taken_a_few_at_a_time_say_the_same(monkeypatch):
     batch = batch_of([1, 0, 2], [0], drawn_order(6))
     whole = decoder.pair_keys(states.raw, batch.mask)
     found = ordered(decoder, states, batch)
-    monkeypatch.setattr(pairwise, "PAIRS", 40)
-    monkeypatch.setattr(pairwise, "TABLE", 80)
+    monkeypatch.setattr(pairwise, "MAX_CHUNK_PAIRS", 40)
+    monkeypatch.setattr(pairwise, "MAX_STORED_PAIRS", 80)
     parts = decoder.pair_keys(states.raw, batch.mask)
     for name in ("first", "second", "future"):
         torch.testing.assert_close(getattr(whole[0], name), getattr(parts[0], name))

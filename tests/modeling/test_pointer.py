@@ -10,7 +10,7 @@ import torch
 
 from bert4so.modeling.base import States
 from bert4so.modeling.batch import Batch
-from bert4so.modeling.beam import CELLS, Prefix, decisions, search
+from bert4so.modeling.beam import MAX_HYPOTHESES_TIMES_SENTENCES, Prefix, decisions, search
 from bert4so.modeling.decoders.in_batch_negatives import InBatchNegatives
 from bert4so.modeling.decoders.pointer import (
     PointerDecoder,
@@ -31,7 +31,7 @@ WIDTH, HIDDEN = 6, 5
 class Sentences(Batch):
     """Nothing but how many sentences there are, and their order."""
 
-    tokens = cells = 0
+    tokens = padded_tokens = 0
 
 
 def batch_of(lengths, orders=None):
@@ -214,7 +214,7 @@ def test_hypotheses_times_sentences_are_bounded():
         return torch.zeros(prefix.left.shape), state
 
     search(step, (), torch.ones(1, 300, dtype=torch.bool), beam=10_000)
-    assert max(seen) <= CELLS
+    assert max(seen) <= MAX_HYPOTHESES_TIMES_SENTENCES
 
 
 def test_the_state_follows_its_hypothesis():

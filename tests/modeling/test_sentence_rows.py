@@ -112,8 +112,8 @@ def test_chunks_learn_what_is_learned_at_once(
     model = build(encoder, tmp_path, system, dropout=0.0, encoder_dropout=0.0)
     batch = model.input(puzzles)
     whole, expected = gradients(model, batch)
-    monkeypatch.setattr(inputs, "CHUNK", 64)
-    monkeypatch.setattr(encoders, "KEPT", kept)
+    monkeypatch.setattr(inputs, "MAX_CHUNK_TOKENS", 64)
+    monkeypatch.setattr(encoders, "MAX_STORED_TOKENS", kept)
     assert len(batch.chunks) > 5
     assert sorted(i for chunk in batch.chunks for i in chunk) == list(range(len(batch.rows.ids)))
     loss, found = gradients(model, batch)
@@ -126,14 +126,14 @@ def test_chunks_learn_what_is_learned_at_once(
 def test_what_is_found_a_second_time_drops_out_the_same(
     encoder, tmp_path, monkeypatch, puzzles, system
 ):
-    monkeypatch.setattr(inputs, "CHUNK", 64)
+    monkeypatch.setattr(inputs, "MAX_CHUNK_TOKENS", 64)
     model = build(encoder, tmp_path, system, dropout=0.2, encoder_dropout=0.2).train()
     batch = model.input(puzzles)
     runs = []
     once = encoders.checkpoint
     for kept in (10**6, 0):
         again = []
-        monkeypatch.setattr(encoders, "KEPT", kept)
+        monkeypatch.setattr(encoders, "MAX_STORED_TOKENS", kept)
         monkeypatch.setattr(
             encoders, "checkpoint", lambda *a, seen=again, **k: seen.append(1) or once(*a, **k)
         )
@@ -145,11 +145,11 @@ def test_what_is_found_a_second_time_drops_out_the_same(
 
 
 def test_a_chunk_holds_no_more_than_it_may(input, monkeypatch, puzzles):
-    monkeypatch.setattr(inputs, "CHUNK", 64)
+    monkeypatch.setattr(inputs, "MAX_CHUNK_TOKENS", 64)
     batch = input(puzzles)
     sizes = [batch.rows.some(chunk).ids.numel() for chunk in batch.chunks]
     assert max(sizes) <= 64
-    assert batch.tokens <= batch.cells == sum(sizes) < batch.rows.ids.numel()
+    assert batch.tokens <= batch.padded_tokens == sum(sizes) < batch.rows.ids.numel()
 
 
 def test_a_shuffled_input_only_relabels_the_answer(encoder, tmp_path):

@@ -50,7 +50,7 @@ def test_a_batch_of_words():
     assert batch.words.tolist() == [[[2, 3, 0], [4, 0, 0]], [[2, 3, 4], [0, 0, 0]]]
     assert batch.lengths.tolist() == [[2, 1], [3, 0]]
     assert batch.cut.tolist() == [[False, False], [True, False]]
-    assert (batch.tokens, batch.cells) == (6, 12)
+    assert (batch.tokens, batch.padded_tokens) == (6, 12)
     assert input.size(Puzzle(("a b c a", "a"))) == 4
 
 

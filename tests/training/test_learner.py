@@ -38,7 +38,7 @@ def test_how_bf16_attends_on_a_cpu_changes_nothing(
     before = model.order(puzzles)
     AcceleratorState._reset_state(reset_partial_state=True)
     Learner(Accelerator(cpu=True), model, run.train)
-    monkeypatch.setattr("bert4so.modeling.encoder.FUSED_FROM", fused_from)
+    monkeypatch.setattr("bert4so.modeling.encoder.MIN_FUSED_TOKENS", fused_from)
     for one, other in zip(before, model.order(puzzles), strict=True):
         assert one.before == pytest.approx(other.before, abs=1e-5)
     assert model.sentence_encoder.row.encoder.config._attn_implementation == kind

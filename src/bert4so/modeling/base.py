@@ -1,4 +1,4 @@
-"""A system, whole: four parts in a line, what each is given, and what each gives back.
+"""An ordering system: four parts in a line, and their contracts.
 
     puzzles -Input-> batch -SentenceEncoder-> vectors -DocumentEncoder-> States -Decoder-> decisions
 
@@ -24,17 +24,17 @@ Made = TypeVar("Made", bound=Batch, covariant=True)
 Read = TypeVar("Read", bound=Batch, contravariant=True)
 B = TypeVar("B", bound=Batch)
 
-BUDGET = 8192
-"""Tokens, padding included, that are put in order at once."""
+MAX_BATCH_TOKENS = 8192
+"""Tokens, padding included, per batch of documents to order."""
 
 
 @dataclass(frozen=True)
 class States:
-    """What a decoder reads.
+    """The input of a decoder.
 
-    raw:       (batch, n, width) each sentence by itself.
-    sentences: (batch, n, width') after the document encoder.
-    start:     (batch, hidden) twice: where a recurrent decoder starts.
+    raw:       (batch, n, width) sentence vectors before the document encoder.
+    sentences: (batch, n, width') sentence vectors after it.
+    start:     (batch, hidden) twice: the initial state of a recurrent decoder.
     """
 
     raw: Tensor
@@ -43,29 +43,29 @@ class States:
 
 
 class Input(ABC, Generic[Made]):
-    """Turns puzzles into a batch: strings become integers here, and nowhere else. No weights."""
+    """Turns puzzles into a batch: the only place where strings become integers. Has no weights."""
 
     @abstractmethod
     def __call__(self, puzzles: Sequence[Puzzle]) -> Made: ...
 
     @abstractmethod
     def size(self, puzzle: Puzzle) -> int:
-        """How many tokens the puzzle takes in a batch, however it is shuffled.
+        """Number of tokens of the puzzle in a batch, for any shuffle.
 
-        They may be more where its order is known, and learned from. Raises `UserError` for one that
-        no batch can hold.
+        It may be higher if the order is known, for training. Raises `UserError` for a puzzle
+        that no batch can hold.
         """
 
     def prepare(self, documents: Sequence[Document]) -> None:
-        """Find out beforehand what takes long to find out of documents to come; here nothing."""
+        """Precompute what is slow to compute for these documents. Does nothing by default."""
 
     @abstractmethod
     def save(self, folder: Path) -> None:
-        """Write all that is needed to make the same input again."""
+        """Write everything needed to rebuild this input."""
 
 
 class SentenceEncoder(nn.Module, ABC, Generic[Read]):
-    """A vector a sentence, (batch, n, width); those of padding are of no meaning."""
+    """One vector per sentence, (batch, n, width); values at padding positions are undefined."""
 
     width: int
 
@@ -74,29 +74,29 @@ class SentenceEncoder(nn.Module, ABC, Generic[Read]):
 
 
 class DocumentEncoder(nn.Module, ABC, Generic[Read]):
-    """Lets the sentences of a document see one another."""
+    """Lets the sentences of a document attend to one another."""
 
     @abstractmethod
     def forward(self, vectors: Tensor, batch: Read) -> States: ...
 
 
 class Decoder(nn.Module, ABC):
-    """Says how wrong the states are about the true order, and which order they speak for."""
+    """Computes the loss of the states, and the order that they predict."""
 
     @abstractmethod
     def loss(self, states: States, batch: Batch) -> Tensor:
-        """The mean over documents: a document costs the same whatever it is batched with."""
+        """The mean over documents; a document's loss does not depend on its batch."""
 
     @abstractmethod
     def order(self, states: States, batch: Batch) -> list[Decision]:
-        """One decision a document, without its padding."""
+        """One decision per document, without padding."""
 
 
 @final
 class OrderingModel(nn.Module, Generic[B]):
     """A sentence-ordering system. It is a `Backend`.
 
-    place: the folder of a saved model, for an error.
+    place: the folder of a saved model, for error messages.
     """
 
     place = "the model"
@@ -120,7 +120,7 @@ class OrderingModel(nn.Module, Generic[B]):
         return states
 
     def forward(self, batch: B) -> Tensor:
-        """The loss of a batch: all that training calls, so DistributedDataParallel can wrap it."""
+        """The loss of a batch. Training calls only this, so DistributedDataParallel can wrap it."""
         return self.decoder.loss(self.encode(batch), batch)
 
     def check(self, puzzle: Puzzle) -> None:
@@ -129,11 +129,12 @@ class OrderingModel(nn.Module, Generic[B]):
 
     @torch.inference_mode()
     def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
-        """One ordering a puzzle, in the order of the puzzles."""
+        """One ordering per puzzle, in the order of the puzzles."""
         self.eval()
         device = next(self.parameters()).device
-        found: dict[int, Ordering] = {}
-        for chosen in within_budget([self.input.size(puzzle) for puzzle in puzzles], BUDGET):
+        orderings: dict[int, Ordering] = {}
+        sizes = [self.input.size(puzzle) for puzzle in puzzles]
+        for chosen in within_budget(sizes, MAX_BATCH_TOKENS):
             shown = [puzzles[i] for i in chosen]
             batch = self.input(shown).to(device)
             try:
@@ -141,5 +142,5 @@ class OrderingModel(nn.Module, Generic[B]):
             except NotFiniteError as error:
                 raise UserError(f"{self.place}: {error}") from None
             for i, puzzle, decision, cut in zip(chosen, shown, decisions, batch.cut, strict=True):
-                found[i] = Ordering.of(puzzle, decision, cut.nonzero().flatten().tolist())
-        return [found[i] for i in range(len(puzzles))]
+                orderings[i] = Ordering.of(puzzle, decision, cut.nonzero().flatten().tolist())
+        return [orderings[i] for i in range(len(puzzles))]

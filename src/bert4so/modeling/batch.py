@@ -1,4 +1,4 @@
-"""What every system's batch holds."""
+"""The base of every system's batch."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from bert4so.document import Puzzle
 
 @dataclass(frozen=True)
 class Batch(ABC):
-    """The sentences of some puzzles, padded on the right to the longest puzzle.
+    """The sentences of several puzzles, padded on the right to the longest puzzle.
 
-    mask:  (batch, n) True where a sentence stands; each row is Trues then Falses.
+    mask:  (batch, n) True for a sentence, False for padding on the right.
     order: (batch, n) the true order, where known. A padding place points at itself, so that
            each row is a permutation.
-    cut:   (batch, n) True for a sentence that did not fit whole.
+    cut:   (batch, n) True for a sentence that was truncated.
     """
 
     mask: Tensor
@@ -28,12 +28,12 @@ class Batch(ABC):
     @property
     @abstractmethod
     def tokens(self) -> int:
-        """How many tokens the batch holds."""
+        """Number of tokens, without padding."""
 
     @property
     @abstractmethod
-    def cells(self) -> int:
-        """How many tokens would fit in it: what exceeds `tokens` is padding."""
+    def padded_tokens(self) -> int:
+        """Number of tokens, padding included."""
 
     def to(self, device: torch.device | str) -> Self:
         """This batch on another device."""
@@ -45,7 +45,7 @@ class Batch(ABC):
 
 
 def pad_orders(puzzles: Sequence[Puzzle]) -> tuple[Tensor, Tensor | None]:
-    """The `mask` and `order` of a batch of these puzzles."""
+    """Make the `mask` and `order` of a batch of these puzzles."""
     lengths = torch.tensor([len(puzzle.sentences) for puzzle in puzzles])
     places = torch.arange(int(lengths.max()))
     mask = places < lengths[:, None]

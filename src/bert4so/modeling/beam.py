@@ -1,7 +1,7 @@
-"""Beam search over orders: place by place, the most probable beginnings are kept.
+"""Beam search over orders: at each place, keep the most probable prefixes.
 
-All documents and hypotheses go together, as tensors: (documents, hypotheses, ...). A step is given
-what the hypotheses have read and what is left to them, and says what they would read next.
+All documents and hypotheses are processed together, as tensors: (documents, hypotheses, ...). A
+step receives each hypothesis's prefix and its remaining sentences, and scores the next sentence.
 """
 
 from collections.abc import Callable
@@ -14,22 +14,19 @@ from torch import Tensor
 from bert4so.document import Decision
 from bert4so.ranking.plackett_luce import check_finite
 
-CELLS = 720 * 6
-"""Hypotheses times sentences at most: a long document is searched with fewer hypotheses.
-
-Room for all orders of six sentences.
-"""
+MAX_HYPOTHESES_TIMES_SENTENCES = 720 * 6
+"""Limits the hypotheses of long documents; allows all orders of six sentences."""
 
 State = tuple[Tensor, ...]
-"""What a step remembers of each hypothesis: tensors of (documents, hypotheses, ...)."""
+"""A step's state per hypothesis: tensors of (documents, hypotheses, ...)."""
 
 
 @dataclass(frozen=True)
 class Prefix:
-    """What each hypothesis has read so far.
+    """The beginning of each hypothesis.
 
-    read: (documents, hypotheses, t) the sentences, in the order they were read.
-    left: (documents, hypotheses, n) True for those that may be read next.
+    read: (documents, hypotheses, t) the sentences placed so far, in order.
+    left: (documents, hypotheses, n) True for those that may come next.
     """
 
     read: Tensor
@@ -37,15 +34,15 @@ class Prefix:
 
 
 Step = Callable[[State, Prefix], tuple[Tensor, State]]
-"""(documents, hypotheses, n) the logits of the next sentence, and what to remember."""
+"""Returns the logits of the next sentence, (documents, hypotheses, n), and the new state."""
 
 
 @dataclass(frozen=True)
 class Hypotheses:
     """Whole orders, the most probable first.
 
-    orders: (documents, hypotheses, n) each a permutation; padding stands at its own place.
-    scores: (documents, hypotheses) their log-probabilities; -inf where there is none.
+    orders: (documents, hypotheses, n) permutations; padding stays at its own place.
+    scores: (documents, hypotheses) log-probabilities; -inf for unused hypotheses.
     """
 
     orders: Tensor
@@ -53,12 +50,12 @@ class Hypotheses:
 
 
 def search(step: Step, state: State, mask: Tensor, beam: int) -> Hypotheses:
-    """The most probable orders of documents of which `mask`, (documents, n), has the sentences.
+    """Find the most probable orders; `mask`, (documents, n), is True for sentences.
 
-    Exact where the beam is as wide as there are beginnings. The last sentence is not asked for.
+    Exact if the beam is at least as wide as the number of prefixes. The last sentence is implied.
     """
     documents, n = mask.shape
-    beam = max(1, min(beam, CELLS // n))
+    beam = max(1, min(beam, MAX_HYPOTHESES_TIMES_SENTENCES // n))
     read = torch.zeros(documents, 1, 0, dtype=torch.long, device=mask.device)
     left = mask[:, None]
     scores = torch.zeros(documents, 1, device=mask.device)
@@ -77,23 +74,22 @@ def search(step: Step, state: State, mask: Tensor, beam: int) -> Hypotheses:
 
 
 def take(part: Tensor, parent: Tensor) -> Tensor:
-    """Of (documents, hypotheses, ...), the hypotheses that were gone on from."""
+    """Select hypotheses by the index `parent` from a tensor of (documents, hypotheses, ...)."""
     index = parent.reshape(*parent.shape, *[1] * (part.ndim - 2))
     return part.gather(1, index.expand(-1, -1, *part.shape[2:]))
 
 
 def _allowed(left: Tensor, t: int) -> Tensor:
-    """What may be read at place t: what is left; after the end of a document, padding t."""
+    """What may come at place t: the sentences left; after the end of a document, padding t."""
     place = torch.arange(left.shape[2], device=left.device) == t
     return torch.where(left.any(2, keepdim=True), left, place)
 
 
 def decisions(found: Hypotheses, mask: Tensor) -> list[Decision]:
-    """The best order of each document, without its padding.
+    """The best order of each document, without padding.
 
-    The confidence is its probability, the product over the places. `before[i, j]` is an
-    approximation: the share of the hypotheses found, weighed by their probabilities, in which i is
-    read before j.
+    Its confidence is its probability, the product over the places. `before[i, j]` is approximate:
+    the share of the hypotheses, weighted by probability, in which i comes before j.
     """
     lengths = mask.sum(1).tolist()
     orders, scores = found.orders.cpu().numpy(), found.scores.double().cpu().numpy()
@@ -101,7 +97,7 @@ def decisions(found: Hypotheses, mask: Tensor) -> list[Decision]:
 
 
 def _decision(orders: np.ndarray, scores: np.ndarray, n: int) -> Decision:
-    # A hypothesis that is not there has minus infinity; the best one is always there.
+    # Unused hypotheses have minus infinity; the best one is always used.
     check_finite(scores[:1])
     check_finite(scores[scores != -np.inf])
     alive = np.isfinite(scores)

@@ -1,4 +1,4 @@
-"""Pretrained encoders: what they want to read, and their weights."""
+"""Pretrained encoders: their configuration, tokenizer and weights."""
 
 from pathlib import Path
 from typing import Any
@@ -28,20 +28,22 @@ from bert4so.text.packing import MAX_POSITIONS, Layout, Packer, check_patterns
 SAFE: dict[str, Any] = {"trust_remote_code": False}
 """An encoder is data: none of its code is ever run."""
 
-FUSED_FROM = 192
-"""Tokens: in bf16 on a CPU, the backward pass of fused attention over shorter rows is slower than
-plain products of matrices, which are slower over longer rows: they keep what every two tokens say.
+MIN_FUSED_TOKENS = 192
+"""Row length from which fused attention is used in bf16 on a CPU.
+
+For shorter rows its backward pass is slower than plain matrix products. For longer rows these are
+slower, because they store the attention of every pair of tokens.
 """
 
 logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-# What is missing from an encoder's file is looked at by us.
+# `pretrained` checks the missing weights itself.
 logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-# A hub that does not answer is told of once, by us.
+# We report once that the hub does not answer.
 hub_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
 
 
 def load_config(name: str) -> PretrainedConfig:
-    """The configuration of an encoder that the user names, reduced to its architecture."""
+    """The configuration of an encoder given by name or folder, reduced to its architecture."""
     if not Path(locate(name)).is_dir():
         say(f"looking for {name} in the hub's cache and on the hub")
     return _named_config(name)
@@ -59,9 +61,9 @@ def _named_config(name: str) -> PretrainedConfig:
 
 
 def load_saved(folder: Path) -> tuple[Packer, PretrainedConfig]:
-    """The tokenizer and the configuration in the folder of a model, which go together.
+    """The tokenizer and the configuration in a model's folder, checked against each other.
 
-    The folder may come from a stranger.
+    The folder may be untrusted.
     """
     packer, path = Packer.load(folder), folder / "config.json"
     config = read_config(path)
@@ -76,7 +78,7 @@ def load_saved(folder: Path) -> tuple[Packer, PretrainedConfig]:
 
 
 def _token_ids(packer: Packer) -> list[int]:
-    """The ids that a row may hold. Special tokens in a text are read as text."""
+    """The ids that a row may contain. Special tokens in a text are treated as text."""
     layout, added = packer.layout, packer.tokenizer.get_added_tokens_decoder()
     return [
         *(layout.cls, layout.sep, layout.pad, layout.unknown),
@@ -90,7 +92,7 @@ def _has_segments(config: PretrainedConfig) -> bool:
 
 
 def with_dropout(config: PretrainedConfig, dropout: float) -> PretrainedConfig:
-    """The same configuration, all its dropouts set; each kind of encoder has its own names."""
+    """Set all dropouts of a configuration; each architecture has its own names for them."""
     names = [
         name for name, value in config.to_dict().items() if "dropout" in name and value is not None
     ]
@@ -116,7 +118,7 @@ def load_packer(name: str, config: PretrainedConfig) -> Packer:
     missing = [kind for kind, token in special.items() if token is None]
     if missing or not tokenizer.is_fast:
         lacks = f"has no {missing[0]} token" if missing else "is not of the `tokenizers` library"
-        raise UserError(f"encoder {name}: its tokenizer {lacks}; wanted one like BERT's")
+        raise UserError(f"encoder {name}: its tokenizer {lacks}: use an encoder like BERT")
     layout = Layout(
         positions=positions(name, config),
         segments=_has_segments(config),
@@ -124,16 +126,17 @@ def load_packer(name: str, config: PretrainedConfig) -> Packer:
     )
     # A copy: the packer changes its settings.
     text = tokenizer.backend_tokenizer.to_str()
-    # Else a run would be trained that cannot be loaded.
+    # Otherwise a model would be trained that cannot be loaded.
     check_patterns(parse_json(text, Path(name)), Path(name))
     return Packer(Tokenizer.from_str(text), layout, f"encoder {name}")
 
 
 def positions(name: str, config: PretrainedConfig) -> int:
-    """How many tokens an encoder can read at once.
+    """Maximum number of tokens of a row.
 
-    Its number of position embeddings, less those it never uses: RoBERTa and its kin count from one
-    past the id of padding. What the tokenizer says of it may be the length used in some training.
+    This is the number of position embeddings, less those that are never used: RoBERTa and similar
+    encoders start at the padding id plus one. The tokenizer's own limit may be the length used in
+    some training.
     """
     rows = getattr(config, "max_position_embeddings", None)
     if not isinstance(rows, int):
@@ -155,7 +158,7 @@ def architecture(config: PretrainedConfig) -> PreTrainedModel:
 
 
 def pretrained(name: str) -> PreTrainedModel:
-    """An encoder with its pretrained weights, in float32 whatever they are kept in."""
+    """An encoder with its pretrained weights, converted to float32."""
     config = _named_config(name)
     how = {
         "config": config,
@@ -168,7 +171,7 @@ def pretrained(name: str) -> PreTrainedModel:
         encoder, loading = AutoModel.from_pretrained(locate(name), **how, **SAFE)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise not_found(name, error) from None
-    # The pooler is not used, and many encoders are handed out without it.
+    # The pooler is not used, and many encoders are published without it.
     missing = [key for key in loading["missing_keys"] if not key.startswith("pooler.")]
     if missing:
         raise UserError(f"encoder {name}: its file has no weights for {missing[0]}")
@@ -185,7 +188,7 @@ def _attention(config: PretrainedConfig) -> str:
 
 
 def attend_by_length(model: nn.Module) -> None:
-    """Let the encoders in a model attend as is fastest in bf16 on a CPU, see `FUSED_FROM`."""
+    """Use the fastest attention for bf16 on a CPU in all encoders of a model."""
     for part in model.modules():
         if isinstance(part, PreTrainedModel):
             part.register_forward_pre_hook(_choose_attention, with_kwargs=True)
@@ -193,12 +196,12 @@ def attend_by_length(model: nn.Module) -> None:
 
 def _choose_attention(encoder: nn.Module, _: Any, given: dict[str, Any]) -> None:
     assert isinstance(encoder, PreTrainedModel)
-    fused = given["input_ids"].shape[1] >= FUSED_FROM
+    fused = given["input_ids"].shape[1] >= MIN_FUSED_TOKENS
     encoder.set_attn_implementation("sdpa" if fused else "eager")
 
 
 def _without_pooler(encoder: PreTrainedModel) -> PreTrainedModel:
-    """Sentences are read off the last layer: the weights after it would learn nothing."""
+    """Sentence vectors come from the last layer; the weights after it would not be trained."""
     if "pooler" in dict(encoder.named_children()):
         encoder.register_module("pooler", None)
     return encoder

@@ -1,4 +1,4 @@
-"""Attention as Wang & Wan (2019) have it: a ReLU on what is projected, a gate where others add.
+"""Attention of Wang & Wan (2019): ReLU projections, and a gate instead of a residual sum.
 
 The equations are those of the authors' code.
 """
@@ -9,11 +9,13 @@ from torch.nn.functional import scaled_dot_product_attention
 
 
 class ReluAttention(nn.Module):
-    """Q = relu(W_Q x + b_Q), K and V likewise of what is attended to; a head at a time
+    """Multi-head attention with Q = relu(W_Q x + b_Q), and K and V likewise; per head
 
         softmax(scale Q K') V
 
-    and the heads joined. `dropout` is of what comes out.
+    and the heads concatenated.
+
+    dropout: of the output.
     """
 
     def __init__(self, width: int, heads: int, scale: float, dropout: float) -> None:
@@ -26,37 +28,37 @@ class ReluAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, vectors: Tensor, others: Tensor, allowed: Tensor | None) -> Tensor:
-        """(batch, t, width) what `vectors`, (batch, t, width), find in `others`, (batch, m, width).
+        """Attend from `vectors`, (batch, t, width), to `others`, (batch, m, width).
 
-        allowed: (batch, t, m), t perhaps 1, True for what may be attended to; None: all.
+        allowed: (batch, t, m), or (batch, 1, m), True where attention is allowed; None: everywhere.
         """
         return self.attend(vectors, self.remember(others), allowed)
 
     def remember(self, others: Tensor) -> Tensor:
-        """(..., 2 * width) the keys and values of what is attended to: kept where that grows."""
+        """(..., 2 * width) the keys and values of `others`, to be cached during decoding."""
         return torch.cat([self.key(others), self.value(others)], dim=-1).relu()
 
     def attend(self, vectors: Tensor, remembered: Tensor, allowed: Tensor | None) -> Tensor:
-        """What `forward` gives."""
+        """As `forward`, with keys and values from `remember`."""
         keys, values = remembered.chunk(2, dim=-1)
-        found = scaled_dot_product_attention(
+        heads = scaled_dot_product_attention(
             self._split(self.query(vectors).relu()),
             self._split(keys),
             self._split(values),
             attn_mask=None if allowed is None else allowed[:, None],
             scale=self.scale,
         )
-        joined: Tensor = self.dropout(found.transpose(1, 2).flatten(2))
+        joined: Tensor = self.dropout(heads.transpose(1, 2).flatten(2))
         return joined
 
     def _split(self, vectors: Tensor) -> Tensor:
-        """(batch, heads, t, width of a head)."""
+        """Split into heads: (batch, heads, t, width / heads)."""
         batch, t, _ = vectors.shape
         return vectors.reshape(batch, t, self.heads, -1).transpose(1, 2)
 
 
 class Fusion(nn.Module):
-    """LayerNorm(g a + (1 - g) b), where g = sigmoid(w . [a; b] + c) is one number a vector."""
+    """LayerNorm(g a + (1 - g) b), where g = sigmoid(w . [a; b] + c) is one scalar per vector."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

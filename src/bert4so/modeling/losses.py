@@ -1,24 +1,24 @@
-"""Losses over scores: each a function of (scores, order, mask), as its paper's equation reads.
+"""Losses over scores: functions of (scores, order, mask) that follow the papers' equations.
 
-scores: (batch, n) the higher, the earlier the sentence is read.
+scores: (batch, n) a higher score means an earlier place.
 order:  (batch, n) the true order; a padding place points at itself (see `Batch`).
-mask:   (batch, n) True where a sentence stands; Trues, then Falses.
+mask:   (batch, n) True for a sentence, False for padding on the right.
 
-Each gives the mean over documents. A document's part in it does not depend on the others.
+Each returns the mean over documents. A document's loss does not depend on the others.
 """
 
 import torch
 from torch import Tensor
 
 LOWEST = -1e30
-"""The score of padding. Not float32's lowest: differences of two scores must stay finite."""
+"""Score of padding. Not float32's minimum: differences of two scores must stay finite."""
 
 LEAST_GAP = 0.01
-"""Less than this gamma - F_j(k) does not become: see `margin_list_mle`."""
+"""Lower bound of gamma - F_j(k): see `margin_list_mle`."""
 
 
 def list_mle(scores: Tensor, order: Tensor, mask: Tensor) -> Tensor:
-    """The negative log-likelihood of the true order, drawn sentence by sentence (Xia et al., 2008).
+    """The negative log-likelihood of the true order under Plackett-Luce (Xia et al., 2008).
 
     BERT4SO, appendix A: -log prod_(j=1..n) exp(z_j) / sum_(k=j..n) exp(z_k).
     """
@@ -27,7 +27,7 @@ def list_mle(scores: Tensor, order: Tensor, mask: Tensor) -> Tensor:
 
 
 def margin_list_mle(scores: Tensor, order: Tensor, mask: Tensor, gamma: float = 1.0) -> Tensor:
-    """ListMLE that also pushes down, at each place, the sentences to be read later.
+    """ListMLE that also pushes down, at each place, the sentences that come later.
 
     BERT4SO, section 2.2, with the sentences numbered in their true order:
 
@@ -35,18 +35,18 @@ def margin_list_mle(scores: Tensor, order: Tensor, mask: Tensor, gamma: float = 
         f(j)   = log F_j(j) + sum_(k=j+1..n-1) log(gamma - F_j(k))
         loss   = -sum_(j=1..n-1) f(j) / (n - j)
 
-    For gamma = 1, log(1 - F_j(k)) is found exactly, as the log of the summed exp-scores without k:
-    it has a value and a gradient however large F_j(k) is.
+    For gamma = 1, log(1 - F_j(k)) is computed exactly, as the log of the summed exp-scores without
+    k: it has a finite value and gradient for every F_j(k).
 
     For gamma < 1 the printed formula takes the log of a negative number as soon as
-    F_j(k) > gamma: at equal scores already for gamma = 0.25 and three sentences. Here
-    gamma - F_j(k) is never less than 0.01. A sentence that stands above gamma is pushed down no
-    more by its own term, but still by log F_j(j). To push it by its own term there, as a line that
-    goes on from the log would, is to push all sentences towards equal scores: whatever may be
-    wrong costs less below gamma, and for gamma = 0.25 next to nothing is learned.
+    F_j(k) > gamma: with equal scores this happens for gamma = 0.25 and three sentences. Here
+    gamma - F_j(k) is clamped to at least 0.01. A sentence with F_j(k) above gamma is no longer
+    pushed down by its own term, but still by log F_j(j). Extending the log linearly instead pushes
+    all scores towards equality: every sentence costs less below gamma, and for gamma = 0.25 almost
+    nothing is learned.
     """
     if not 0 < gamma <= 1:
-        raise ValueError(f"gamma = {gamma}: wanted more than 0 and at most 1")
+        raise ValueError(f"gamma = {gamma}: must be more than 0 and at most 1")
     scores = _in_order(scores, order, mask)
     unread = _unread(scores)
     gaps = _log_one_minus(scores, unread) if gamma == 1 else _log_gap(scores, unread, gamma)
@@ -63,21 +63,21 @@ def margin_list_mle(scores: Tensor, order: Tensor, mask: Tensor, gamma: float = 
 
 
 def _in_order(scores: Tensor, order: Tensor, mask: Tensor) -> Tensor:
-    """The scores in float32 at least, in the true order, those of padding too low to count."""
+    """The scores in the true order, at least in float32; those of padding are negligibly low."""
     # Not -inf: the gradient of logcumsumexp would be NaN there.
     exact = scores.to(torch.promote_types(scores.dtype, torch.float32))
     return exact.masked_fill(~mask, LOWEST).gather(1, order)
 
 
 def _unread(scores: Tensor) -> Tensor:
-    """At each place, the log of the summed exp-scores from there to the end."""
+    """At each place, the log of the summed exp-scores from that place to the end."""
     return scores.flip(1).logcumsumexp(1).flip(1)
 
 
 def _log_one_minus(scores: Tensor, unread: Tensor) -> Tensor:
     """(batch, n, n) log(1 - F_j(k)) at [j, k], for j < k.
 
-    1 - F_j(k) is what the others, j to k-1 and k+1 to n, have of the sum over j to n.
+    1 - F_j(k) is the share of the others, j to k-1 and k+1 to n, in the sum over j to n.
     """
     n = scores.shape[1]
     from_j = torch.ones(n, n, dtype=torch.bool, device=scores.device).triu()

@@ -78,7 +78,7 @@ class Learner:
                     self.accelerator.clip_grad_norm_(self.model.parameters(), self.training.clip)
                 self.optimizer.step()
                 self.optimizer.zero_grad()
-            counts = [batch.tokens, batch.cells] if weight else [0, 0]
+            counts = [batch.tokens, batch.padded_tokens] if weight else [0, 0]
             totals += torch.tensor([loss.item() / self._parts, *counts]).to(totals)
         mean, tokens, cells = self.accelerator.reduce(totals, "sum").tolist()
         if not torch.tensor(mean).isfinite():

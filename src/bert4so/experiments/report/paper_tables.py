@@ -18,7 +18,7 @@ from bert4so.experiments.results import (
     of_equal_training,
     of_one_machine,
 )
-from bert4so.modeling.sentence_encoders.row_encoder import KEPT
+from bert4so.modeling.sentence_encoders.row_encoder import MAX_STORED_TOKENS
 
 METRICS = ("τ", "PMR")
 VARIED = {"model.gamma": "γ", "model.layers": "layers"}
@@ -198,14 +198,14 @@ def _read_twice(results: Results) -> list[str]:
         results.called(corpus)
         for corpus in COST
         for facts in results.finished("table-1", system="b-tsort", corpus=corpus)
-        if facts["metrics"]["tokens"] / facts["metrics"]["steps"] > KEPT
+        if facts["metrics"]["tokens"] / facts["metrics"]["steps"] > MAX_STORED_TOKENS
     ]
     if not corpora:
         return []
     return [
-        f"B-TSort's steps on {', '.join(corpora)} have more than {KEPT:,} tokens on average; so as "
-        "to take no more memory than others do, its encoder reads these a second time on the way "
-        "back, which is in the time of its training."
+        f"B-TSort's steps on {', '.join(corpora)} have more than {MAX_STORED_TOKENS:,} tokens on "
+        "average. To use no more memory than the other systems, its encoder recomputes their "
+        "activations in the backward pass, which counts as training time."
     ]
 
 

@@ -1,1 +1,1 @@
-"""Decoders: what the states say of the order, and how wrong they are about it."""
+"""Decoders: from states to an order, and the loss of the states against the true order."""

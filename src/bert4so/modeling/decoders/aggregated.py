@@ -1,4 +1,4 @@
-"""Which of two sentences is read first, for every two; the order is made of all the answers."""
+"""Classify which sentence of each pair comes first, and aggregate the answers into an order."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,13 @@ from bert4so.ranking.plackett_luce import check_finite
 
 
 class AggregatedDecoder(Decoder):
-    """B-TSort (Prabhumoye et al., 2020): a pair is of class 1 where its first is read first.
+    """B-TSort (Prabhumoye et al., 2020): a pair has class 1 if its first sentence comes first.
 
-    The states are a vector a pair, (pairs, width). The classes are one layer on top of a dropout,
-    as where BERT classifies sequences (Devlin et al., 2019), but without the dense layer that it
-    has below them, kept from pretraining (our choice): many encoders come without one.
+    The states are one vector per pair, (pairs, width). The classifier is a linear layer after
+    dropout, as in BERT for sequence classification (Devlin et al., 2019), but without BERT's
+    pretrained pooling layer (our choice): many encoders do not have one.
 
-    aggregate: makes an order of the probabilities of the pairs.
+    aggregate: makes an order from the pair probabilities.
     """
 
     def __init__(self, width: int, dropout: float, aggregate: Aggregation) -> None:
@@ -29,9 +29,9 @@ class AggregatedDecoder(Decoder):
         self.aggregate = aggregate
 
     def loss(self, states: States, batch: Batch) -> Tensor:
-        """The cross-entropy: its mean over the pairs of a document, and then over documents.
+        """The cross-entropy: its mean over the pairs of a document, then over documents.
 
-        So every document weighs the same (our choice). One without pairs to learn from costs 0.
+        Every document has the same weight (our choice). The loss of a document without pairs is 0.
         """
         assert isinstance(batch, PairsBatch), "pairs come in batches of pairs"
         assert batch.order is not None, "a batch to learn from has orders"
@@ -46,7 +46,7 @@ class AggregatedDecoder(Decoder):
 
     def order(self, states: States, batch: Batch) -> list[Decision]:
         assert isinstance(batch, PairsBatch), "pairs come in batches of pairs"
-        # In float64, in which the opposite of a pair that is all but sure is more than 0.
+        # float64, so that 1 - p stays above 0 for pairs that are almost certain.
         chances = self.classify(states.sentences).cpu().double().softmax(1)[:, 1]
         check_finite(chances.numpy())
         pairs = batch.to("cpu")
@@ -62,7 +62,7 @@ class AggregatedDecoder(Decoder):
 def _before(
     n: int, asked: tuple[NDArray[np.int64], NDArray[np.int64]], chances: NDArray[np.float64]
 ) -> Before:
-    """The probability of each pair; the mean of two where both directions were asked about."""
+    """The probability of each pair; the mean of both directions where both were classified."""
     sums, answers = np.zeros((n, n)), np.zeros((n, n))
     for pairs, chance in ((asked, chances), (asked[::-1], 1 - chances)):
         sums[pairs] += chance

@@ -1,4 +1,4 @@
-"""A pointer without recurrence: it attends to what it has placed, and to what there is to place."""
+"""A pointer without recurrence: it attends to the placed sentences and to all sentences."""
 
 import torch
 from torch import Tensor, nn
@@ -12,9 +12,9 @@ from bert4so.modeling.gated_attention import Fusion, ReluAttention
 
 
 class AttentionBlock(nn.Module):
-    """LayerNorm(g a + (1 - g) b): `a` is found in what was placed, `b` in the sentences.
+    """LayerNorm(g a + (1 - g) b): `a` attends to the placed sentences, `b` to all sentences.
 
-    What it reads is not added to what it gives.
+    There is no residual connection.
     """
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
@@ -25,9 +25,10 @@ class AttentionBlock(nn.Module):
         self.fusion = Fusion(width)
 
     def forward(self, read: Tensor, sentences: Tensor, mask: Tensor) -> Tensor:
-        """(batch, t, width) each place of a whole order, having read, (batch, t, width), up to it.
+        """(batch, t, width) the output at each place of a whole order.
 
-        sentences: (batch, n, width), of which `mask`, (batch, n), has those that there are.
+        read:      (batch, t, width) the vectors read up to each place.
+        sentences: (batch, n, width); `mask`, (batch, n), is False for padding.
         """
         t = read.shape[1]
         past = torch.ones(1, t, t, dtype=torch.bool, device=read.device).tril()
@@ -38,29 +39,30 @@ class AttentionBlock(nn.Module):
     def step(
         self, read: Tensor, past: Tensor, sentences: Tensor, mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """(documents, hypotheses, width) one more place of each hypothesis, and its longer past.
+        """Advance each hypothesis by one place: (documents, hypotheses, width) and its past.
 
         read:      (documents, hypotheses, width).
-        past:      (documents, hypotheses, t, ...) what `placed` remembers.
-        sentences: (documents, n, ...) what `sentences` remembers.
+        past:      (documents, hypotheses, t, ...) keys and values of `placed`.
+        sentences: (documents, n, ...) keys and values of `sentences`.
         """
         past = torch.cat([past, self.placed.remember(read)[:, :, None]], dim=2)
         alone = read.reshape(-1, 1, read.shape[2])
         placed = self.placed.attend(alone, past.flatten(0, 1), None).reshape(read.shape)
-        found = self.sentences.attend(read, sentences, mask[:, None])
-        return self.fusion(placed, found), past
+        attended = self.sentences.attend(read, sentences, mask[:, None])
+        return self.fusion(placed, attended), past
 
 
 class AttentionPointer(Decoder):
-    """Wang & Wan (2019): blocks that read the sentences placed so far, at first a learned vector.
+    """Wang & Wan (2019): blocks read the sentences placed so far, beginning with a learned vector.
 
-    What comes out of the last, d_t, points at the sentences k_i as the document encoder gives them:
+    The output of the last block, d_t, points at the sentence states k_i of the document encoder:
 
         score(t, i) = relu(W_Q d_t + b_Q) . relu(W_K k_i + b_K) / sqrt(width)
 
-    What is placed cannot be pointed at again, in training neither. The loss is a sum over places.
+    Sentences already placed cannot be pointed at, in training either. The loss is a sum over
+    places.
 
-    beam: hypotheses in the search.
+    beam: number of hypotheses in the search.
     """
 
     def __init__(self, width: int, blocks: int, heads: int, dropout: float, beam: int) -> None:
@@ -78,7 +80,7 @@ class AttentionPointer(Decoder):
         return sum_over_places(losses_by_place(scores, batch), batch.mask)
 
     def scores_in_order(self, states: States, order: Tensor, mask: Tensor) -> Tensor:
-        """(batch, t, n) at each place, the true order having been read up to it."""
+        """(batch, t, n) scores at each place, given the true order before it."""
         first = self.first.expand(len(order), 1, -1)
         mixed = torch.cat([first, in_order(states.raw, order)[:, :-1]], dim=1)
         for block in self.blocks:

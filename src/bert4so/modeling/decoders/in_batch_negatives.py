@@ -1,4 +1,4 @@
-"""What does not belong to a document at all, to be told from what does."""
+"""In-batch negatives: sentences of other documents."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,18 +12,18 @@ from bert4so.modeling.decoders.pointer import Pointing
 
 @dataclass(frozen=True)
 class InBatchNegatives:
-    """Logeswaran et al. (2018): in training, at each place, the sentences of the batch's other
-    documents stand among those to choose from. They are never right, and never there when ordering.
+    """Logeswaran et al. (2018): in training, sentences of other documents are choices too.
 
-    So a document's loss depends on those it is batched with; alone it is that of the pointer.
+    They are always wrong, and absent when a document is ordered. A document's loss thus depends on
+    its batch; alone in a batch, it is the pointer's.
 
-    number: at most so many of them, drawn anew each time; "all" of the batch.
+    number: number of negatives at most, resampled in every step; "all" of the batch.
     """
 
     number: int | Literal["all"]
 
     def __call__(self, pointing: Pointing, outputs: Tensor, keys: Tensor, batch: Batch) -> Tensor:
-        """(batch, t, k) their scores; those of a document's own sentences are minus infinity."""
+        """(batch, t, k) their scores; minus infinity for a document's own sentences."""
         documents = torch.arange(len(batch.mask), device=batch.mask.device)
         drawn = self._drawn(int(batch.mask.sum())).to(batch.mask.device)
         owners = documents[:, None].expand_as(batch.mask)[batch.mask][drawn]
@@ -32,5 +32,5 @@ class InBatchNegatives:
         return scores.masked_fill(~foreign[:, None, :], -torch.inf)
 
     def _drawn(self, count: int) -> Tensor:
-        """Which sentences of a batch are to stand among those of every document."""
+        """The sentences of the batch that serve as negatives."""
         return torch.arange(count) if self.number == "all" else torch.randperm(count)[: self.number]

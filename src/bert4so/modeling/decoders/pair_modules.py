@@ -1,6 +1,6 @@
-"""What is said of pairs of sentences: which is read later, which is read just before which.
+"""Classifiers of sentence pairs: which comes later, and which comes right before the other.
 
-Tables are (batch, j, i, ...): what is said of sentence i, given sentence j.
+Tensors are (batch, j, i, ...): predictions about sentence i, given sentence j.
 """
 
 import torch
@@ -9,11 +9,11 @@ from torch.nn.functional import linear
 
 from bert4so.modeling.batch import Batch
 
-PAIRS = 16384
-"""Pairs that are looked at in one go: of a document of 40 sentences, all."""
+MAX_CHUNK_PAIRS = 16384
+"""Pairs that are classified together: more than a document of 100 sentences has."""
 
 Logits = tuple[Tensor, Tensor, Tensor]
-"""(batch, j, i, 2) of no and yes to the three questions of `PairModules`."""
+"""(batch, j, i, 2) logits of no and yes for the three questions of `PairModules`."""
 
 
 class PairModule(nn.Module):
@@ -30,8 +30,8 @@ class PairModule(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, vectors: Tensor, given: Tensor) -> tuple[Tensor, Tensor]:
-        """[f; p] and the logits U f of all of `vectors`, given each of `given`."""
-        # W [s_i; s_j] is a sum of two products: each is taken once a sentence, not once a pair.
+        """[f; p] and the logits U f for all of `vectors`, given each of `given`."""
+        # W [s_i; s_j] is a sum of two products: each is computed per sentence, not per pair.
         of_i, of_j = self.inner.weight.chunk(2, dim=1)
         pairs = linear(vectors, of_i)[:, None] + linear(given, of_j)[:, :, None]
         features = self.dropout(self.outer(self.dropout(pairs.relu())).relu())
@@ -40,11 +40,11 @@ class PairModule(nn.Module):
 
 
 class PairModules(nn.Module):
-    """Yin et al. (2020): a module a question about sentence i, given sentence j.
+    """Yin et al. (2020): one module per question about sentence i, given sentence j.
 
-    future: is i read after j?
-    first:  is j read just before i?
-    second: is j read two places before i?
+    future: does i come after j?
+    first:  does j come right before i?
+    second: does j come two places before i?
     """
 
     def __init__(self, width: int, features: int, dropout: float) -> None:
@@ -62,9 +62,9 @@ class PairModules(nn.Module):
 
 
 def pair_loss(logits: Logits, batch: Batch, drawn: bool) -> Tensor:
-    """Yin et al. (2020): the cross-entropies of the three answers, added; mean over documents.
+    """Yin et al. (2020): the sum of the three cross-entropies; mean over documents.
 
-    Each is summed over pairs and divided by the sentences of the document.
+    Each is summed over pairs and divided by the number of sentences of the document.
 
     drawn: see `history_pairs`.
     """
@@ -81,19 +81,19 @@ def pair_loss(logits: Logits, batch: Batch, drawn: bool) -> Tensor:
 
 
 def pairs_of(mask: Tensor) -> Tensor:
-    """(batch, j, i) True where they are two sentences of a document."""
+    """(batch, j, i) True where i and j are two different sentences of a document."""
     same = torch.eye(mask.shape[1], dtype=torch.bool, device=mask.device)
     return mask[:, :, None] & mask[:, None, :] & ~same
 
 
 def history_pairs(place: Tensor, mask: Tensor, distance: int, drawn: bool) -> tuple[Tensor, Tensor]:
-    """(batch, j, i) whether j is read so many places before i, and how much the pair counts.
+    """(batch, j, i) whether j comes `distance` places before i, and the weight of the pair.
 
-    Of the sentences read before i, the right one counts 1, and so does one of the others, drawn at
-    random. Where i is read too early for there to be a right one, none counts. (The public code
-    takes the pairs of distance 1 for distance 2 too, and so has a no without a yes.)
+    Of the sentences before i, the right one has weight 1, and so has one of the others, sampled at
+    random. Where i comes too early to have a right one, all weights are 0. (The public code uses
+    the pairs of distance 1 for distance 2 too, so it has negatives without a positive.)
 
-    drawn: True to draw. False: the others share the 1, which is what is drawn on average.
+    drawn: True to sample. False: the others share a weight of 1, the mean of the samples.
     """
     gap = place[:, None, :] - place[:, :, None]
     earlier = pairs_of(mask) & (gap > 0) & (place >= distance)[:, None]
@@ -108,6 +108,6 @@ def history_pairs(place: Tensor, mask: Tensor, distance: int, drawn: bool) -> tu
 
 
 def _cross_entropy(logits: Tensor, right: Tensor, weights: Tensor) -> Tensor:
-    """(batch,) summed over pairs."""
+    """(batch,) the weighted sum over pairs."""
     no, yes = logits.log_softmax(3).unbind(3)
     return -(torch.where(right, yes, no) * weights).sum((1, 2))

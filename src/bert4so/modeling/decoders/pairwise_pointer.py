@@ -1,4 +1,4 @@
-"""Pointer networks that learn to answer for pairs of sentences, and may point by the answers."""
+"""Pointer networks that also learn to classify pairs of sentences, and may use the results."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,13 @@ from bert4so.document import Decision
 from bert4so.modeling.base import Decoder, States
 from bert4so.modeling.batch import Batch
 from bert4so.modeling.beam import Prefix, State, decisions, search, take
-from bert4so.modeling.decoders.pair_modules import PAIRS, Logits, PairModules, pair_loss, pairs_of
+from bert4so.modeling.decoders.pair_modules import (
+    MAX_CHUNK_PAIRS,
+    Logits,
+    PairModules,
+    pair_loss,
+    pairs_of,
+)
 from bert4so.modeling.decoders.pointer import (
     PointerDecoder,
     in_order,
@@ -19,14 +25,14 @@ from bert4so.modeling.decoders.pointer import (
     sum_over_places,
 )
 
-TABLE = 65536
-"""Pairs that are kept in mind when documents are put in order together."""
+MAX_STORED_PAIRS = 65536
+"""Pairs whose keys are stored when documents are ordered together."""
 
 
 class PointerBesidePairs(Decoder):
-    """A pointer as it is, and the losses of Yin et al. (2020) over the same sentence vectors.
+    """A pointer, and the pair losses of Yin et al. (2020) on the same sentence vectors.
 
-    weight: of the losses of pairs.
+    weight: of the pair losses.
     """
 
     def __init__(self, pointer: PointerDecoder, pairs: PairModules, weight: float) -> None:
@@ -45,10 +51,10 @@ class PointerBesidePairs(Decoder):
 
 @dataclass(frozen=True)
 class PairKeys:
-    """What each pair adds to a key, (batch, j, i, hidden): to that of sentence i, because of j.
+    """What each pair adds to the key of sentence i because of j, (batch, j, i, hidden).
 
-    first, second: where j was read just before, or two places before.
-    future:        where j is not yet read, as i is not; 0 where the two are no pair.
+    first, second: added if j was placed last, or second to last.
+    future:        added if neither i nor j is placed; 0 where i and j are not a pair.
     """
 
     first: Tensor
@@ -57,26 +63,26 @@ class PairKeys:
 
 
 class PairwisePointer(Decoder):
-    """Yin et al. (2020): a pointer whose keys are what is said of pairs, anew at every place.
+    """Yin et al. (2020): a pointer whose keys are pair features, recomputed at every place.
 
-    With R the sentences not yet placed, and [f; p] as a module of `PairModules` says,
+    With R the sentences not yet placed, and [f; p] the output of a module of `PairModules`,
 
         h1 = [f; p] of first, (i, y_t-1)        f+ = the mean of [f; p] of future, (i, j)
         h2 = [f; p] of second, (i, y_t-2)       f- = the mean of [f; p] of future, (j, i)
 
         score(t, i) = v . tanh(W_q d_t + W_p [h1; h2; f+; f-])
 
-    where the means are over j in R but i, and zeros stand for what there is none of. (The public
-    code divides by the longest document of the batch, so that an order depends on batch-mates.) An
-    LSTM gives d_t: it starts from the document encoder's state and reads the vectors of the
-    sentences placed so far, at first zeros.
+    where the means are over j in R except i, and missing terms are zero. (The public code divides
+    by the longest document of the batch, so an order depends on batch-mates.) d_t is the output of
+    an LSTM that starts from the document encoder's state and reads the vectors of the sentences
+    placed so far, beginning with zeros.
 
-    W_p is linear: it is applied to each pair once, and not to means at every place.
+    W_p is linear, so it is applied once per pair instead of to the means at every place.
 
-    width:   of the sentence vectors, and of the LSTM.
+    width:   width of the sentence vectors and of the LSTM.
     dropout: of the sentence vectors.
-    weight:  of the losses of pairs, beside that of the places, which is a sum.
-    beam:    hypotheses in the search.
+    weight:  of the pair losses; the pointer's loss, a sum over places, has weight 1.
+    beam:    number of hypotheses in the search.
     """
 
     def __init__(
@@ -111,19 +117,19 @@ class PairwisePointer(Decoder):
         return own + self.weight * pair_loss(logits, batch, drawn=self.training)
 
     def pair_keys(self, vectors: Tensor, mask: Tensor) -> tuple[PairKeys, Logits]:
-        """What all pairs add to keys, and the logits of what is said of them."""
+        """What all pairs add to keys, and the logits of their classes."""
         documents, n = mask.shape
-        rows = torch.split(vectors, max(1, PAIRS // (documents * n)), dim=1)
+        rows = torch.split(vectors, max(1, MAX_CHUNK_PAIRS // (documents * n)), dim=1)
         parts = zip(*(self._given(vectors, some) for some in rows), strict=True)
         h1, h2, after, before, *logits = (torch.cat(part, dim=1) for part in parts)
-        # The pair (j, i) adds to the key of i as well: of it is said something where i is given.
+        # The pair (j, i) also adds to the key of i: the prediction about j, given i.
         future = after + before.transpose(1, 2)
         future = future.masked_fill(~pairs_of(mask)[..., None], 0)
         return PairKeys(h1, h2, future), (logits[0], logits[1], logits[2])
 
     def order(self, states: States, batch: Batch) -> list[Decision]:
-        # A batch is cut by its words, and has room for how many pairs so ever.
-        at_once = max(1, TABLE // batch.mask.shape[1] ** 2)
+        # A batch is limited in words, which does not limit its pairs.
+        at_once = max(1, MAX_STORED_PAIRS // batch.mask.shape[1] ** 2)
         parts = (torch.split(part, at_once) for part in (states.raw, *_start(states), batch.mask))
         return [one for some in zip(*parts, strict=True) for one in self._order(*some)]
 
@@ -150,7 +156,7 @@ class PairwisePointer(Decoder):
         return decisions(search(step, start, mask, self.beam), mask)
 
     def _given(self, vectors: Tensor, some: Tensor) -> tuple[Tensor, ...]:
-        """The rows of all tables in which these sentences are given."""
+        """The rows of all tensors for these given sentences."""
         f, future = self.pairs.future(vectors, some)
         h1, first = self.pairs.first(vectors, some)
         h2, second = self.pairs.second(vectors, some)
@@ -159,13 +165,16 @@ class PairwisePointer(Decoder):
         return *keys, future, first, second
 
     def _point(self, decoded: Tensor, keys: Tensor) -> Tensor:
-        """(..., n) the scores of keys, (..., n, width), at places, (..., width)."""
+        """(..., n) the scores of keys, (..., n, width), for LSTM outputs, (..., width)."""
         scores: Tensor = self.score(torch.tanh(self.query(decoded)[..., None, :] + keys))
         return scores.squeeze(-1)
 
 
 def keys_in_order(pairs: PairKeys, order: Tensor, left: Tensor) -> Tensor:
-    """(batch, t, n, width) at each place of an order, `left`, (batch, t, n), being left there."""
+    """(batch, t, n, width) the keys at each place of an order.
+
+    left: (batch, t, n) True for the sentences left at each place.
+    """
     future = torch.einsum("btj,bjiw->btiw", left.to(pairs.future.dtype), pairs.future)
     first = _delayed(take(pairs.first, order), 1)
     second = _delayed(take(pairs.second, order), 2)
@@ -173,12 +182,12 @@ def keys_in_order(pairs: PairKeys, order: Tensor, left: Tensor) -> Tensor:
 
 
 def _delayed(table: Tensor, places: int) -> Tensor:
-    """(batch, t, ...) what stood at each place, so many places later; zeros before."""
+    """Shift (batch, t, ...) by `places` along t; zeros come first."""
     return pad(table, (0, 0, 0, 0, places, 0))[:, : table.shape[1]]
 
 
 def _others(left: Tensor) -> Tensor:
-    """(..., 1, 1) how many sentences are left beside any one of them, at least 1."""
+    """(..., 1, 1) number of sentences left besides any one of them, at least 1."""
     return (left.sum(2) - 1).clamp(min=1)[..., None, None]
 
 

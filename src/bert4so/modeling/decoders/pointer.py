@@ -1,4 +1,4 @@
-"""Pointer networks: an LSTM that reads what it has placed, and points at what comes next."""
+"""Pointer networks: an LSTM reads the sentences placed so far and points at the next one."""
 
 from collections.abc import Callable
 
@@ -11,30 +11,30 @@ from bert4so.modeling.batch import Batch
 from bert4so.modeling.beam import Prefix, State, decisions, search
 
 Keys = Callable[[States], Tensor]
-"""(batch, n, width) what is pointed at."""
+"""Returns the keys to point at, (batch, n, width)."""
 
 Reduction = Callable[[Tensor, Tensor], Tensor]
-"""The loss of a batch out of that of each place, (batch, n), and the mask."""
-
+"""Reduces the loss per place, (batch, n), to that of the batch, given the mask."""
 
 Others = Callable[["Pointing", Tensor, Tensor, Batch], Tensor]
-"""(batch, t, k) scores of what else there is to choose from in training, and is never right: out of
-what points, what the LSTM says at each place, the keys, and the batch.
+"""Returns scores of additional wrong choices in training, (batch, t, k).
+
+Its arguments are the pointing module, the LSTM's outputs, the keys and the batch.
 """
 
 
 def raw(states: States) -> Tensor:
-    """Each sentence by itself."""
+    """Sentence vectors before the document encoder."""
     return states.raw
 
 
 def encoded(states: States) -> Tensor:
-    """Each sentence after the document encoder."""
+    """Sentence vectors after the document encoder."""
     return states.sentences
 
 
 def both(states: States) -> Tensor:
-    """Each sentence by itself and after the document encoder, joined."""
+    """Sentence vectors before and after the document encoder, concatenated."""
     return torch.cat([states.raw, states.sentences], dim=2)
 
 
@@ -58,7 +58,7 @@ class Pointing(nn.Module):
         self.score = nn.Linear(hidden, 1, bias=False)
 
     def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """Scores of keys that `self.keys` has been applied to, (batch, n, hidden)."""
+        """Score keys already projected by `self.keys`, (batch, n, hidden)."""
         gaps = self.query(queries)[..., None, :] + keys[:, None]
         scores: Tensor = self.score(torch.tanh(gaps)).squeeze(-1)
         return scores
@@ -67,18 +67,18 @@ class Pointing(nn.Module):
 class PointerDecoder(Decoder):
     """Vinyals et al. (2015), for sentences Gong et al. (2016).
 
-    An LSTM starts from the document encoder's state; it reads the vectors of the sentences placed
-    so far, at first a vector that is learned. What is placed already cannot be pointed at, in
-    training neither: public systems differ in that, and only so the probabilities are those of the
-    search.
+    An LSTM starts from the document encoder's state and reads the vectors of the sentences placed
+    so far, beginning with a learned vector. Sentences already placed cannot be pointed at, in
+    training either. Public systems differ in this; without it, the probabilities in training are
+    not those of the search.
 
-    width:     of the sentence vectors, which it reads.
-    hidden:    of the LSTM.
-    keys:      what it points at, and its width.
-    dropout:   of what it reads.
-    reduction: how the places of a document weigh in the loss.
-    beam:      hypotheses in the search.
-    others:    what else there is to choose from in training.
+    width:     width of the sentence vectors that it reads.
+    hidden:    width of the LSTM.
+    keys:      the vectors it points at, and their width.
+    dropout:   of its input.
+    reduction: how the places of a document are weighted in the loss.
+    beam:      number of hypotheses in the search.
+    others:    additional wrong choices in training.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class PointerDecoder(Decoder):
         return self.reduction(losses, batch.mask)
 
     def outputs_in_order(self, states: States, order: Tensor) -> Tensor:
-        """(batch, t, hidden) what the LSTM says at each place, having read the true order to it."""
+        """(batch, t, hidden) the LSTM's output at each place, given the true order before it."""
         read = in_order(states.raw, order)[:, :-1]
         first = self.first.expand(len(read), 1, -1)
         inputs = self.dropout(torch.cat([first, read], dim=1))
@@ -145,10 +145,10 @@ class PointerDecoder(Decoder):
 
 
 def losses_by_place(scores: Tensor, batch: Batch, others: Tensor | None = None) -> Tensor:
-    """(batch, t) minus the logarithm of the probability of what is right at each place.
+    """(batch, t) the negative log-probability of the right sentence at each place.
 
-    scores: (batch, t, n) of the sentences, of which those that are left can be chosen.
-    others: (batch, t, k) of what can be chosen as well, and never is right.
+    scores: (batch, t, n) scores of the sentences; only those left can be chosen.
+    others: (batch, t, k) scores of additional choices, which are always wrong.
     """
     assert batch.order is not None, "a batch to learn from has orders"
     allowed = still_allowed(batch.order, batch.mask)
@@ -159,14 +159,14 @@ def losses_by_place(scores: Tensor, batch: Batch, others: Tensor | None = None) 
 
 
 def in_order(vectors: Tensor, order: Tensor) -> Tensor:
-    """(batch, t, width) the sentence vectors in some order, (batch, t)."""
+    """Sentence vectors, (batch, t, width), in the given order, (batch, t)."""
     return vectors.gather(1, order[..., None].expand(-1, -1, vectors.shape[2]))
 
 
 def still_allowed(order: Tensor, mask: Tensor) -> Tensor:
-    """(batch, t, n) which sentences are left at each place of the true order.
+    """(batch, t, n) True for the sentences that are left at each place of the true order.
 
-    At a place of padding only the padding of that place is, so that it costs nothing.
+    At a padding place only that padding is left, so its loss is 0.
     """
     n = mask.shape[1]
     place = order.argsort(1)

@@ -1,4 +1,4 @@
-"""One score a sentence; the order is the sentences sorted by score."""
+"""One score per sentence; the order is the sentences sorted by score."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class ScoreDecoder(Decoder):
-    """BERT4SO, section 2.1 and appendix C: two layers, the score of each sentence by itself.
+    """BERT4SO, section 2.1 and appendix C: a two-layer network scores each sentence.
 
     loss: one of `bert4so.modeling.losses`.
     """
@@ -24,7 +24,7 @@ class ScoreDecoder(Decoder):
         self.loss_of = loss
 
     def scores(self, states: States) -> Tensor:
-        """(batch, n) the higher, the earlier a sentence is read."""
+        """(batch, n) scores; a higher score means an earlier place."""
         scores: Tensor = self.score(states.sentences).squeeze(-1)
         return scores
 

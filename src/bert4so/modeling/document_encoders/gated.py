@@ -1,4 +1,4 @@
-"""Self-attention with no positions, its input kept by a gate in place of a sum."""
+"""Self-attention without positions, with a gate instead of a residual sum."""
 
 from torch import Tensor, nn
 
@@ -8,11 +8,11 @@ from bert4so.modeling.gated_attention import Fusion, ReluAttention
 
 
 class GatedDocument(DocumentEncoder[Batch]):
-    """Wang & Wan (2019): blocks of self-attention alone, with no layer of their own after it.
+    """Wang & Wan (2019): blocks of self-attention without a feed-forward layer.
 
         a_i = attention(s_i; s_1 .. s_n)    s_i <- LayerNorm(g_i a_i + (1 - g_i) s_i)
 
-    where g_i is a number: see `Fusion`.
+    where g_i is a scalar: see `Fusion`.
     """
 
     def __init__(self, width: int, blocks: int, heads: int, dropout: float) -> None:

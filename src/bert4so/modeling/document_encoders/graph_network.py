@@ -1,4 +1,4 @@
-"""A graph of sentences and of the entities they share, and a network that runs over it."""
+"""A recurrent network over the graph of sentences and the entities that they share."""
 
 from collections.abc import Callable
 
@@ -11,31 +11,31 @@ from bert4so.modeling.inputs.graph_input import GraphBatch
 from bert4so.text.nouns import OTHER, SUBJECT
 
 Words = Callable[[Tensor], Tensor]
-"""The vectors of words, by number."""
+"""Maps word numbers to word vectors."""
 
 
 class GraphDocument(DocumentEncoder[GraphBatch]):
     """Yin et al. (2019), section 3.2: a graph recurrent network.
 
-    Sentences, entities and the whole document have states s_i, e and g, which start at zero. In
-    each of some layers, all with the same weights, for sentence vectors x_i, word vectors w_e and
-    vectors r_ie of roles:
+    Sentences, entities and the whole document have states s_i, e and g, which start at zero. Each
+    layer, all with shared weights, updates them from sentence vectors x_i, word vectors w_e and
+    role vectors r_ie:
 
         a_i  = sum of s_j over sentences j that share an entity with i
         b_i  = sum of sigmoid(W_1 [s_i; e; r_ie] + b_1) * [e; r_ie] over the entities of i
         c_e  = sum of sigmoid(W_2 [e; s_i; r_ie] + b_2) * [s_i; r_ie] over the sentences of e
         s_i <- GRU([x_i; a_i; b_i; g], s_i)
         e   <- GRU([w_e; c_e; g], e)
-        g   <- GRU([mean of s_i; sum of e / (1 + their number)], g), of the new s_i and e
+        g   <- GRU([mean of s_i; sum of e / (1 + their number)], g), with the new s_i and e
 
-    A decoder starts from g, its cell from zero.
+    The decoder starts from g; its cell state starts from zero.
 
-    words:   gives word vectors, and their width. They are the sentence encoder's, and its alone to
-             learn: what is passed is a function, so that they are not among the weights here.
-    width:   of sentence vectors, and of the states of sentences and of the document.
-    entity:  of the states of entities.
-    role:    of the vectors of roles.
-    dropout: of sentence and word vectors, and of the last states of sentences.
+    words:   a function that returns word vectors, and their width. The vectors are weights of the
+             sentence encoder; a function keeps them out of this module's weights.
+    width:   width of sentence vectors, sentence states and the document state.
+    entity:  width of entity states.
+    role:    width of role vectors.
+    dropout: of sentence and word vectors, and of the final sentence states.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class GraphDocument(DocumentEncoder[GraphBatch]):
         e = x.new_zeros(len(w), self.entity)
         g = x.new_zeros(documents, self.width)
         for _ in range(self.layers):
-            # At each link. Not by indexing, whose gradient is summed in any order.
+            # One row per link. Not by indexing, whose gradient is summed in a random order.
             s_at, e_at = s.flatten(0, 1).index_select(0, sentence), e.index_select(0, entity)
             gate = self.from_entities(torch.cat([s_at, e_at, r], dim=1)).sigmoid()
             b = sums(gate * torch.cat([e_at, r], dim=1), sentence, documents * n)
@@ -88,5 +88,5 @@ class GraphDocument(DocumentEncoder[GraphBatch]):
 
 
 def sums(rows: Tensor, group: Tensor, groups: int) -> Tensor:
-    """(groups, width) the rows of each group, added up; (rows) says which group each is of."""
+    """Sum the rows of each group, to (groups, width); `group`, (rows,), is the group of each."""
     return rows.new_zeros(groups, rows.shape[1]).index_add(0, group, rows)

@@ -1,4 +1,4 @@
-"""For systems in which sentences see one another only where they are encoded."""
+"""For systems in which sentences attend to one another only in the sentence encoder."""
 
 from torch import Tensor
 
@@ -7,7 +7,7 @@ from bert4so.modeling.batch import Batch
 
 
 class NoDocumentEncoder(DocumentEncoder[Batch]):
-    """Gives on what it is given, be it a vector a sentence or one a pair."""
+    """Identity."""
 
     def forward(self, vectors: Tensor, batch: Batch) -> States:
         return States(raw=vectors, sentences=vectors)

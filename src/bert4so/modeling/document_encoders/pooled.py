@@ -1,4 +1,4 @@
-"""Self-attention without positions, whose mean starts a recurrent decoder."""
+"""Self-attention without positions; its mean is the initial state of a recurrent decoder."""
 
 import torch
 from torch import Tensor, nn
@@ -8,9 +8,9 @@ from bert4so.modeling.batch import Batch
 
 
 class PreNormDocument(DocumentEncoder[Batch]):
-    """Cui et al. (2018): Transformer layers that normalize before each half, and once at the end.
+    """Cui et al. (2018): pre-norm Transformer layers with a final normalization.
 
-    The mean over the sentences is both the hidden state and the cell that a decoder starts from.
+    The mean over the sentences is both the initial hidden state and cell state of the decoder.
     """
 
     def __init__(self, width: int, layers: int, heads: int, inner: int, dropout: float) -> None:
@@ -29,9 +29,9 @@ class PreNormDocument(DocumentEncoder[Batch]):
 
 
 class PostNormDocument(DocumentEncoder[Batch]):
-    """Yin et al. (2020): Transformer layers that normalize after each half.
+    """Yin et al. (2020): post-norm Transformer layers.
 
-    The mean over the sentences is the hidden state that a decoder starts from; its cell is 0.
+    The mean over the sentences is the initial hidden state of the decoder; its cell state is 0.
     """
 
     def __init__(self, width: int, layers: int, heads: int, inner: int, dropout: float) -> None:
@@ -46,5 +46,5 @@ class PostNormDocument(DocumentEncoder[Batch]):
 
 
 def masked_mean(vectors: Tensor, mask: Tensor) -> Tensor:
-    """(batch, width) the mean over the sentences that there are."""
+    """(batch, width) the mean over the sentences, without padding."""
     return (vectors * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)

@@ -1,4 +1,4 @@
-"""A set read again and again: what is read does not depend on the order it is given in."""
+"""Repeated attention over a set: the result does not depend on the order of the input."""
 
 import torch
 from torch import Tensor, nn
@@ -8,12 +8,12 @@ from bert4so.modeling.batch import Batch
 
 
 class ReadingDocument(DocumentEncoder[Batch]):
-    """Logeswaran et al. (2018), after Vinyals et al. (2016): so many cycles of
+    """Logeswaran et al. (2018), after Vinyals et al. (2016): `cycles` repetitions of
 
         e_i = f(s_i, h)    a = softmax(e)    r = sum_i a_i s_i    h, c <- LSTM(r, (h, c))
 
-    from a state of zeros, with f(s, h) = w' tanh(W [s; h] + b). The last state starts the decoder,
-    which reads the sentences themselves.
+    from a zero state, with f(s, h) = w' tanh(W [s; h] + b). The final state initializes the
+    decoder, which reads the sentence vectors themselves.
     """
 
     def __init__(self, width: int, hidden: int, scoring: int, cycles: int) -> None:

@@ -1,4 +1,4 @@
-"""An LSTM over the sentences as they are given: what it says depends on the shuffle."""
+"""An LSTM over the sentences in the given order: its output depends on the shuffle."""
 
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -8,9 +8,9 @@ from bert4so.modeling.batch import Batch
 
 
 class RecurrentDocument(DocumentEncoder[Batch]):
-    """Gong et al. (2016): an LSTM over the sentence vectors; its last state starts the decoder.
+    """Gong et al. (2016): an LSTM over the sentence vectors; its final state starts the decoder.
 
-    dropout: of what it reads.
+    dropout: of its input.
     """
 
     def __init__(self, width: int, hidden: int, dropout: float) -> None:

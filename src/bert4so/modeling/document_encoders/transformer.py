@@ -1,4 +1,4 @@
-"""Self-attention between sentences, with no positions: the order of the input says nothing."""
+"""Self-attention between sentences without positions: the order of the input has no effect."""
 
 from torch import Tensor, nn
 
@@ -9,8 +9,8 @@ from bert4so.modeling.batch import Batch
 class TransformerDocument(DocumentEncoder[Batch]):
     """BERT4SO, section 2.1: Transformer layers over the sentence vectors.
 
-    The paper gives their number only. The rest is as in a layer of BERT (Devlin et al., 2019): an
-    inner width of four times the outer, GELU, normalization after each half.
+    The paper gives only their number. The rest is as in a layer of BERT (Devlin et al., 2019): a
+    feed-forward width of four times the model width, GELU, post-norm.
     """
 
     def __init__(self, width: int, layers: int, heads: int, dropout: float) -> None:

@@ -1,4 +1,4 @@
-"""The sentences of a document as words, and the graph of what they share."""
+"""The words of a document's sentences, and the graph of the nouns that they share."""
 
 import json
 from collections import defaultdict
@@ -24,10 +24,10 @@ from bert4so.text.vocabulary import UNKNOWN
 
 
 class GraphSettings(WordSettings):
-    """What a system that reads words and their graph can be told.
+    """Settings of a system that reads words and a graph of shared nouns.
 
-    tagger: what finds the nouns: the name of an English pipeline of spaCy, "hanta" or "words";
-            "": the first of these that is on the machine.
+    tagger: noun finder: the name of an English spaCy pipeline, "hanta" or "words";
+            "": the first of these that is installed.
     """
 
     tagger: str = ""
@@ -35,17 +35,16 @@ class GraphSettings(WordSettings):
 
 @dataclass(frozen=True)
 class GraphBatch(WordsBatch):
-    """Yin et al. (2019), section 3.1: the nouns that some of a document's sentences share.
+    """Yin et al. (2019), section 3.1: the nouns that a document's sentences share.
 
-    The entities of all documents stand one after the other, and so do the links: what takes room is
-    what is there, however long a document is.
+    The entities of all documents are concatenated, and so are the links, so memory grows with their
+    number and not with the longest document.
 
-    entities: (entities) the number of each one's word: a noun of two or more sentences.
-    document: (entities) the document it is of.
-    links:    (links, 3) a sentence, counted through the batch with its padding; an entity; and the
-              role it has there.
-    shared:   (batch, n, n) True where two sentences have an entity in common; no sentence has one
-              with itself.
+    entities: (entities) word number of each entity: a noun of two or more sentences.
+    document: (entities) the document that each entity belongs to.
+    links:    (links, 3) sentence (its index in the flattened, padded batch), entity, and the role
+              of the entity in that sentence.
+    shared:   (batch, n, n) True where two sentences share an entity; False on the diagonal.
     """
 
     entities: Tensor
@@ -55,7 +54,7 @@ class GraphBatch(WordsBatch):
 
 
 class GraphInput(Input[GraphBatch]):
-    """Words by their numbers in a vocabulary, and the nouns that a tagger finds."""
+    """Word numbers from a vocabulary, and the nouns that a tagger finds."""
 
     def __init__(self, words: WordsInput, tagger: Tagger) -> None:
         self.words = words
@@ -63,7 +62,7 @@ class GraphInput(Input[GraphBatch]):
 
     @classmethod
     def of(cls, documents: Sequence[Document], settings: GraphSettings) -> Self:
-        """Knows the words and the nouns of some documents."""
+        """Build the vocabulary of the documents, and find their nouns."""
         made = cls(WordsInput.of(documents, settings), Tagger(settings.tagger))
         made.prepare(documents)
         return made
@@ -73,8 +72,8 @@ class GraphInput(Input[GraphBatch]):
         n = batch.mask.shape[1]
         shared = np.zeros((len(puzzles), n, n), dtype=bool)
         entities, document, links = list[int](), list[int](), list[tuple[int, int, int]]()
-        for d, found in enumerate(self._nouns(puzzles)):
-            for noun, places in entities_of(found).items():
+        for d, nouns in enumerate(self._nouns(puzzles)):
+            for noun, places in entities_of(nouns).items():
                 links += [(d * n + i, len(entities), role) for i, role in places]
                 entities.append(self.words.vocabulary.number.get(noun, UNKNOWN))
                 document.append(d)
@@ -102,7 +101,7 @@ class GraphInput(Input[GraphBatch]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read what `save` wrote; the tagger must be installed here, too."""
+        """Read what `save` wrote; the same tagger must be installed."""
         path = folder / "graph.json"
         facts = read_object(path)
         name, version = string(path, facts, "tagger"), string(path, facts, "version")
@@ -115,15 +114,15 @@ class GraphInput(Input[GraphBatch]):
         return cls(WordsInput.load(folder), tagger)
 
     def _nouns(self, puzzles: Sequence[Puzzle]) -> list[list[Nouns]]:
-        """Those of each sentence of each puzzle, asked for at once."""
-        found = iter(self.tagger([s for puzzle in puzzles for s in puzzle.sentences]))
-        return [[next(found) for _ in puzzle.sentences] for puzzle in puzzles]
+        """The nouns of each sentence of each puzzle, from one call of the tagger."""
+        tagged = iter(self.tagger([s for puzzle in puzzles for s in puzzle.sentences]))
+        return [[next(tagged) for _ in puzzle.sentences] for puzzle in puzzles]
 
 
-def entities_of(found: Sequence[Nouns]) -> dict[str, list[tuple[int, int]]]:
-    """The nouns of two or more of a document's sentences: in which, and in which role."""
+def entities_of(sentences: Sequence[Nouns]) -> dict[str, list[tuple[int, int]]]:
+    """The nouns of two or more of a document's sentences, each with (sentence, role) pairs."""
     places = defaultdict[str, list[tuple[int, int]]](list)
-    for i, nouns in enumerate(found):
+    for i, nouns in enumerate(sentences):
         for noun, role in nouns.items():
             places[noun].append((i, role))
     return {noun: where for noun, where in places.items() if len(where) > 1}

@@ -18,12 +18,12 @@ from bert4so.text.packing import Packer
 
 @dataclass(frozen=True)
 class JoinedBatch(Batch):
-    """Rows of `m` tokens, padded on the right. The fields of `packing.Row`, a row a document.
+    """One row of `m` tokens per document, padded on the right: the fields of `packing.Row`.
 
     ids:      (batch, m) token ids.
     real:     (batch, m) True for a token, False for padding.
-    segments: (batch, m) 0 and 1 by turns, a sentence each; None for encoders that know no segments.
-    starts:   (batch, n) where the [CLS] of each sentence stands; 0 for padding.
+    segments: (batch, m) 0 and 1, alternating by sentence; None for encoders without segments.
+    starts:   (batch, n) position of each sentence's [CLS]; 0 for padding.
     owners:   (batch, m) the sentence each word piece belongs to; -1 for [CLS], [SEP] and padding.
     """
 
@@ -38,12 +38,12 @@ class JoinedBatch(Batch):
         return int(self.real.sum())
 
     @property
-    def cells(self) -> int:
+    def padded_tokens(self) -> int:
         return self.real.numel()
 
 
 class JoinedInput(Input[JoinedBatch]):
-    """BERT4SO, section 2.1: [CLS] s [SEP] for every sentence, joined; segments by turns."""
+    """BERT4SO, section 2.1: [CLS] s [SEP] of every sentence, joined; segments alternate."""
 
     def __init__(self, packer: Packer, encoder_config: PretrainedConfig) -> None:
         self.packer = packer
@@ -51,7 +51,10 @@ class JoinedInput(Input[JoinedBatch]):
 
     @classmethod
     def for_encoder(cls, name: str, dropout: float) -> Self:
-        """What the encoder of this name or folder wants to read; it is to drop out so much."""
+        """The input of a pretrained encoder, given by name or folder.
+
+        dropout: of the encoder's hidden units.
+        """
         config = with_dropout(load_config(name), dropout)
         return cls(load_packer(name, config), config)
 

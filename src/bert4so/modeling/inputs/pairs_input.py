@@ -1,4 +1,4 @@
-"""Every two sentences of a document in a row of their own."""
+"""Each pair of a document's sentences in a row of its own."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -20,18 +20,18 @@ from bert4so.modeling.encoder import load_config, load_packer, load_saved, with_
 from bert4so.modeling.inputs.rows_input import Rows
 from bert4so.text.packing import Packer
 
-LONGEST = 100
-"""The word pieces of a pair that are read at most: with [CLS] and two [SEP], 103 tokens."""
+MAX_PAIR_PIECES = 100
+"""Word pieces per pair; with [CLS] and two [SEP], 103 tokens."""
 
 
 @dataclass(frozen=True)
 class PairsBatch(Batch):
-    """A row a pair, [CLS] a [SEP] b [SEP]: only the pairs there are, one after the other.
+    """One row per pair, [CLS] a [SEP] b [SEP]; the pairs of all documents are concatenated.
 
-    document:      (pairs,) which document of the batch the pair is of.
-    first, second: (pairs,) its two sentences, by their place in the puzzle.
-    asked:         (pairs,) True for a pair that is looked at when the document is put in order.
-    learned:       (pairs,) True for a pair that is learned from.
+    document:      (pairs,) the document of the batch that the pair belongs to.
+    first, second: (pairs,) its two sentences, by their index in the puzzle.
+    asked:         (pairs,) True for a pair used to order the document.
+    learned:       (pairs,) True for a pair used in the loss.
     """
 
     rows: Rows
@@ -43,10 +43,10 @@ class PairsBatch(Batch):
 
     @property
     def chunks(self) -> list[list[int]]:
-        """The rows that are encoded at once.
+        """The rows that are encoded together.
 
-        Those asked stand apart: what comes out for them is the same to the last bit, whether or not
-        the batch has more, to be learned from.
+        Pairs used for ordering are in chunks of their own, so that their results are the same to
+        the last bit whether or not the batch also has pairs for the loss.
         """
         groups = self.asked.nonzero().flatten(), (~self.asked).nonzero().flatten()
         return [chunk for group in groups for chunk in self.rows.chunks(group.tolist())]
@@ -56,12 +56,12 @@ class PairsBatch(Batch):
         return int(self.rows.real.sum())
 
     @property
-    def cells(self) -> int:
-        return self.rows.cells(self.chunks)
+    def padded_tokens(self) -> int:
+        return self.rows.padded_tokens(self.chunks)
 
 
 class _Pair(NamedTuple):
-    """A row of a batch, and the word pieces in it."""
+    """One row of a batch, and its word pieces."""
 
     first: int
     second: int
@@ -73,11 +73,11 @@ class _Pair(NamedTuple):
 class PairsInput(Input[PairsBatch]):
     """B-TSort (Prabhumoye et al., 2020) and its public code: [CLS] a [SEP] b [SEP], segments 0, 1.
 
-    Where orders are known, every two sentences are learned from in both directions, but those of
-    more than `LONGEST` word pieces are left out. Asked about, to find an order, are every two in a
-    direction drawn by their text; longer ones are cut.
+    Training uses each pair of sentences in both directions, except pairs of more than
+    `MAX_PAIR_PIECES` word pieces. Ordering uses each pair in one direction, chosen by a hash of its
+    text; longer pairs are truncated.
 
-    both_directions: both are asked about, at twice the cost.
+    both_directions: order by both directions of each pair, at twice the cost.
     """
 
     def __init__(
@@ -89,7 +89,10 @@ class PairsInput(Input[PairsBatch]):
 
     @classmethod
     def for_encoder(cls, name: str, dropout: float, both_directions: bool) -> Self:
-        """What the encoder of this name or folder wants to read; it is to drop out so much."""
+        """The input of a pretrained encoder, given by name or folder.
+
+        dropout: of the encoder's hidden units.
+        """
         config = with_dropout(load_config(name), dropout)
         return cls(load_packer(name, config), config, both_directions)
 
@@ -104,7 +107,7 @@ class PairsInput(Input[PairsBatch]):
             documents += [document] * len(own)
             pairs += own
         if not pairs:
-            # So that every weight has part in every step, as DistributedDataParallel wants it.
+            # DistributedDataParallel needs every weight to take part in every step.
             documents, pairs = [0], [_Pair(0, 0, False, False, self._text(pieces[0], pieces[0]))]
         first, second, asked, learned, texts = zip(*pairs, strict=True)
         return PairsBatch(
@@ -144,31 +147,32 @@ class PairsInput(Input[PairsBatch]):
     def _pairs(
         self, sentences: Sequence[str], pieces: list[list[int]], learn: bool
     ) -> Iterator[_Pair]:
-        """The pairs of a document that are asked about or learned from."""
+        """The pairs of a document that ordering or the loss needs."""
         for i, j in permutations(range(len(sentences)), 2):
             a, b = sentences[i], sentences[j]
-            # By the text alone: numbers decide only which of two same sentences is which.
-            drawn = (stable_hash(a, b), i) < (stable_hash(b, a), j)
-            asked = drawn or self.both_directions
+            # The direction depends on the text alone; indices only tell equal sentences apart.
+            chosen = (stable_hash(a, b), i) < (stable_hash(b, a), j)
+            asked = chosen or self.both_directions
             text = self._text(pieces[i], pieces[j])
             learned = learn and text == (pieces[i], pieces[j])
             if asked or learned:
                 yield _Pair(i, j, asked, learned, text)
 
     def _text(self, a: list[int], b: list[int]) -> tuple[list[int], list[int]]:
-        """Two sentences, cut where they must be."""
+        """Two sentences, truncated to what a row holds."""
         kept_a, kept_b = self._kept(len(a), len(b))
         return a[:kept_a], b[:kept_b]
 
     def _cut(self, pieces: list[list[int]]) -> list[int]:
-        """The sentences that are cut in any pair."""
+        """The sentences that are truncated in at least one pair."""
         lengths = list(enumerate(map(len, pieces)))
         return [i for (i, a), (_, b) in permutations(lengths, 2) if self._kept(a, b)[0] < a]
 
     def _kept(self, a: int, b: int) -> tuple[int, int]:
-        """How much is read of two sentences of so many word pieces: each has half of the room,
-        and what the other leaves of its own.
+        """Number of word pieces kept of sentences of `a` and `b` pieces.
+
+        Each may use half of the row, and what the other leaves free of its half.
         """
-        room = min(LONGEST, self.packer.layout.positions - 3)
+        room = min(MAX_PAIR_PIECES, self.packer.layout.positions - 3)
         half = room // 2
         return min(a, max(half, room - b)), min(b, max(half, room - a))

@@ -1,4 +1,4 @@
-"""Rows of word pieces, each to be encoded by itself: here one a sentence."""
+"""Rows of word pieces that are encoded independently: one row per sentence."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -19,8 +19,8 @@ from bert4so.modeling.batch import Batch, pad_orders
 from bert4so.modeling.encoder import load_config, load_packer, load_saved, with_dropout
 from bert4so.text.packing import MAX_POSITIONS, Layout, Packer
 
-CHUNK = 2048
-"""Tokens, padding included, that are encoded at once."""
+MAX_CHUNK_TOKENS = 2048
+"""Tokens, padding included, that are encoded together."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Rows:
     ids:      (rows, m) token ids.
     real:     (rows, m) True for a token, False for padding.
     pieces:   (rows, m) True for a word piece, False for [CLS], [SEP] and padding.
-    segments: (rows, m) 0 up to the first [SEP], then 1; None for encoders that know no segments.
+    segments: (rows, m) 0 up to the first [SEP], then 1; None for encoders without segments.
     """
 
     ids: Tensor
@@ -40,7 +40,7 @@ class Rows:
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[list[int]]], layout: Layout) -> Self:
-        """A row a text: one or two sentences, each as its word pieces."""
+        """One row per text: one or two sentences, each as a list of word pieces."""
         ids, pieces, segments = [], [], []
         for text in texts:
             ids.append([layout.cls, *chain(*([*sentence, layout.sep] for sentence in text))])
@@ -60,18 +60,18 @@ class Rows:
         return self._each(lambda tensor: tensor.to(device))
 
     def some(self, chosen: Sequence[int]) -> Self:
-        """The rows chosen, padded no further than the longest of them."""
+        """The chosen rows, padded to the longest of them."""
         m = int(self.real[chosen].sum(1).max())
         return self._each(lambda tensor: tensor[chosen, :m])
 
     def chunks(self, chosen: Sequence[int]) -> list[list[int]]:
-        """The rows chosen, like lengths together: each chunk is encoded at once."""
+        """The chosen rows, grouped by length: each chunk is encoded in one call."""
         lengths = self.real.sum(1).tolist()
-        found = within_budget([lengths[i] for i in chosen], CHUNK)
-        return [[chosen[k] for k in chunk] for chunk in found]
+        chunks = within_budget([lengths[i] for i in chosen], MAX_CHUNK_TOKENS)
+        return [[chosen[k] for k in chunk] for chunk in chunks]
 
-    def cells(self, chunks: Sequence[Sequence[int]]) -> int:
-        """How many tokens fit in the chunks."""
+    def padded_tokens(self, chunks: Sequence[Sequence[int]]) -> int:
+        """Number of tokens in the chunks, padding included."""
         return sum(self.some(chunk).real.numel() for chunk in chunks)
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> Self:
@@ -81,13 +81,13 @@ class Rows:
 
 @dataclass(frozen=True)
 class RowsBatch(Batch):
-    """A row a sentence: all sentences of the first document, then all of the second, and so on."""
+    """One row per sentence: those of the first document, then those of the second, and so on."""
 
     rows: Rows
 
     @property
     def chunks(self) -> list[list[int]]:
-        """The rows that are encoded at once."""
+        """The rows that are encoded together."""
         return self.rows.chunks(range(len(self.rows.real)))
 
     @property
@@ -95,14 +95,15 @@ class RowsBatch(Batch):
         return int(self.rows.real.sum())
 
     @property
-    def cells(self) -> int:
-        return self.rows.cells(self.chunks)
+    def padded_tokens(self) -> int:
+        return self.rows.padded_tokens(self.chunks)
 
 
 class RowsInput(Input[RowsBatch]):
-    """RankTxNet (Kumar et al., 2020): [CLS] s [SEP] for every sentence, each in a row of its own.
+    """RankTxNet (Kumar et al., 2020): [CLS] s [SEP] of every sentence, each in a row of its own.
 
-    max_pieces: a longer sentence is cut to so many word pieces, or to what the encoder can read.
+    max_pieces: word pieces per sentence; longer sentences are truncated, as are those longer than
+                the encoder can read.
     """
 
     def __init__(self, packer: Packer, encoder_config: PretrainedConfig, max_pieces: int) -> None:
@@ -112,7 +113,10 @@ class RowsInput(Input[RowsBatch]):
 
     @classmethod
     def for_encoder(cls, name: str, dropout: float, max_pieces: int) -> Self:
-        """What the encoder of this name or folder wants to read; it is to drop out so much."""
+        """The input of a pretrained encoder, given by name or folder.
+
+        dropout: of the encoder's hidden units.
+        """
         config = with_dropout(load_config(name), dropout)
         return cls(load_packer(name, config), config, max_pieces)
 
@@ -146,12 +150,12 @@ class RowsInput(Input[RowsBatch]):
 
     @property
     def _room(self) -> int:
-        """The word pieces of a sentence that are read."""
+        """Word pieces of a sentence that are read at most."""
         return min(self.max_pieces, self.packer.layout.positions - 2)
 
 
 def filled(where: Tensor, rows: Sequence[Sequence[int]], filler: int | bool) -> Tensor:
-    """The rows, where there is something to be in each; the filler elsewhere."""
+    """A tensor with the rows where `where` is True, and the filler elsewhere."""
     table = torch.full(where.shape, filler)
     table[where] = torch.tensor(list(chain(*rows)), dtype=table.dtype)
     return table

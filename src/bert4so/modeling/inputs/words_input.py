@@ -1,4 +1,4 @@
-"""The sentences of a document as words."""
+"""The sentences of a document as word numbers."""
 
 import json
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ from bert4so.modeling.batch import Batch, pad_orders
 from bert4so.text.vocabulary import PADDING, Vocabulary
 
 MAX_WORDS = 1_000_000
-"""Per sentence; more than a sentence of any limit has."""
+"""Highest value of `max_words`."""
 
 
 class WordSettings(Settings):
-    """What every system that reads words can be told.
+    """Settings of every system that reads words.
 
-    vectors:    a file of word vectors in GloVe's text form to start from; "": learned from nothing.
-    vector:     the width of a word's vector.
-    vocabulary: how many words are known at most, the most frequent; others are all one word.
-    max_words:  a sentence is cut to so many.
+    vectors:    file of word vectors in GloVe's text format to start from; "": random vectors.
+    vector:     width of a word vector.
+    vocabulary: number of words at most, the most frequent ones; all others share one vector.
+    max_words:  words per sentence; longer sentences are truncated.
     """
 
     vectors: str = ""
@@ -41,8 +41,8 @@ class WordSettings(Settings):
 class WordsBatch(Batch):
     """The words of each sentence, padded on the right to the longest sentence of the batch.
 
-    words:   (batch, n, m) the numbers of the words; 0 for padding.
-    lengths: (batch, n) how many words a sentence has; 0 for padding.
+    words:   (batch, n, m) word numbers; 0 for padding.
+    lengths: (batch, n) number of words per sentence; 0 for padding.
     """
 
     words: Tensor
@@ -53,12 +53,12 @@ class WordsBatch(Batch):
         return int(self.lengths.sum())
 
     @property
-    def cells(self) -> int:
+    def padded_tokens(self) -> int:
         return self.words.numel()
 
 
 class WordsInput(Input[WordsBatch]):
-    """Words by their numbers in a vocabulary."""
+    """Word numbers from a vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary, max_words: int) -> None:
         self.vocabulary = vocabulary
@@ -66,7 +66,7 @@ class WordsInput(Input[WordsBatch]):
 
     @classmethod
     def of(cls, documents: Sequence[Document], settings: WordSettings) -> Self:
-        """Knows the words of some documents."""
+        """Build the vocabulary of the documents."""
         return cls(Vocabulary.of(documents, settings.vocabulary), settings.max_words)
 
     def __call__(self, puzzles: Sequence[Puzzle]) -> WordsBatch:

@@ -1,4 +1,4 @@
-"""Sentence vectors out of word vectors, by attention."""
+"""Sentence vectors as attention over word states."""
 
 import torch
 from torch import Tensor, nn
@@ -9,12 +9,12 @@ from bert4so.modeling.sentence_encoders.word_encoder import WordEncoder, packed
 
 
 class AttendedWords(WordEncoder):
-    """Wang & Wan (2019): what one learned query finds in the states of an LSTM over the words.
+    """Wang & Wan (2019): one learned query attends to the states of an LSTM over the words.
 
-    The LSTM has two layers in both directions. Scores are scaled by the whole width, not by that of
+    The LSTM has two bidirectional layers. Scores are scaled by the full width, not by the width of
     a head.
 
-    dropout: of what each layer of the LSTM reads, and of the sentence vectors.
+    dropout: of the input of each LSTM layer, and of the sentence vectors.
     """
 
     def __init__(
@@ -34,5 +34,5 @@ class AttendedWords(WordEncoder):
         states, _ = pad_packed_sequence(outputs, batch_first=True, total_length=words.shape[1])
         real = torch.arange(words.shape[1], device=words.device) < lengths[:, None]
         query = self.query.expand(len(words), 1, -1)
-        found: Tensor = self.attention(query, states, real[:, None]).squeeze(1)
-        return found
+        vectors: Tensor = self.attention(query, states, real[:, None]).squeeze(1)
+        return vectors

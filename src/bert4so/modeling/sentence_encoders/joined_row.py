@@ -1,4 +1,4 @@
-"""Sentence vectors off one joined row, in which every token attends to every other."""
+"""Sentence vectors from one joined row, in which every token attends to every other."""
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from bert4so.modeling.inputs.joined_input import JoinedBatch
 class JoinedRow(nn.Module):
     """A pretrained encoder over the rows of a batch: (batch, m, width).
 
-    Positions run over the whole row: those that the encoder counts by itself.
+    Positions run over the whole row: the encoder's own position ids.
     """
 
     def __init__(self, encoder: PreTrainedModel) -> None:
@@ -27,7 +27,7 @@ class JoinedRow(nn.Module):
 
 
 class AtCls(SentenceEncoder[JoinedBatch]):
-    """BERT4SO, section 2.1: a sentence is what the encoder gives at its [CLS]."""
+    """BERT4SO, section 2.1: the encoder's output at the sentence's [CLS]."""
 
     def __init__(self, row: JoinedRow) -> None:
         super().__init__()
@@ -40,10 +40,10 @@ class AtCls(SentenceEncoder[JoinedBatch]):
 
 
 class MeanOfPieces(SentenceEncoder[JoinedBatch]):
-    """A sentence is the mean of what the encoder gives at its word pieces.
+    """The mean of the encoder's outputs at the sentence's word pieces.
 
-    For encoders that were tuned to embed one sentence at a time: in a joined row they give the same
-    vector at every [CLS], and there is nothing to rank.
+    For encoders fine-tuned to embed single sentences: in a joined row they give nearly the same
+    vector at every [CLS], which leaves nothing to rank.
     """
 
     def __init__(self, row: JoinedRow) -> None:

@@ -1,4 +1,4 @@
-"""Vectors off rows that are encoded each by itself: no row sees another."""
+"""Vectors of rows that are encoded independently of one another."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from transformers import PreTrainedModel
 from bert4so.modeling.base import SentenceEncoder
 from bert4so.modeling.inputs.rows_input import Rows, RowsBatch
 
-KEPT = 16384
-"""Tokens, padding included, whose inner states are all kept for the way back.
+MAX_STORED_TOKENS = 16384
+"""Tokens, padding included, whose activations are stored for the backward pass.
 
-As many as 32 joined rows of 512 have, the greatest batch of BERT4SO's paper.
+This is 32 joined rows of 512 tokens, the largest batch in the BERT4SO paper.
 """
 
 
 class RowEncoder(nn.Module, ABC):
     """A pretrained encoder over rows, chunk by chunk: (rows, width).
 
-    Beyond `KEPT` tokens the inner states of a chunk are not kept, but found a second time on the
-    way back: memory is bounded, however many rows there are.
+    Beyond `MAX_STORED_TOKENS` the activations of a chunk are recomputed in the backward pass, so
+    memory is bounded for any number of rows.
     """
 
     def __init__(self, encoder: PreTrainedModel) -> None:
@@ -31,22 +31,22 @@ class RowEncoder(nn.Module, ABC):
         self.width: int = encoder.config.hidden_size
 
     def forward(self, rows: Rows, chunks: Sequence[Sequence[int]]) -> Tensor:
-        """chunks: the numbers of the rows that are encoded at once, each row in one chunk."""
-        again = torch.is_grad_enabled() and rows.cells(chunks) > KEPT
-        found = []
+        """Encode the rows; each of `chunks` lists rows that are encoded together."""
+        recompute = torch.is_grad_enabled() and rows.padded_tokens(chunks) > MAX_STORED_TOKENS
+        vectors = []
         for chunk in map(rows.some, chunks):
             # Not reentrant: DistributedDataParallel may see a weight in many chunks.
-            found.append(
+            vectors.append(
                 checkpoint(self._vectors, chunk, use_reentrant=False)
-                if again
+                if recompute
                 else self._vectors(chunk)
             )
         numbers = torch.tensor([i for chunk in chunks for i in chunk], device=rows.ids.device)
-        return torch.cat(found)[numbers.argsort()]
+        return torch.cat(vectors)[numbers.argsort()]
 
     @abstractmethod
     def pool(self, tokens: Tensor, rows: Rows) -> Tensor:
-        """(rows, width) out of what the encoder gives at each token, (rows, m, width)."""
+        """Pool the encoder's outputs, (rows, m, width), to (rows, width)."""
 
     def _vectors(self, rows: Rows) -> Tensor:
         known = {} if rows.segments is None else {"token_type_ids": rows.segments}
@@ -55,16 +55,16 @@ class RowEncoder(nn.Module, ABC):
 
 
 class AtRowCls(RowEncoder):
-    """A row is what the encoder gives at its [CLS] (Devlin et al., 2019)."""
+    """The encoder's output at the row's [CLS] (Devlin et al., 2019)."""
 
     def pool(self, tokens: Tensor, rows: Rows) -> Tensor:
         return tokens[:, 0]
 
 
 class MeanOfRow(RowEncoder):
-    """A row is the mean of what the encoder gives at its word pieces.
+    """The mean of the encoder's outputs at the row's word pieces.
 
-    For encoders that were tuned so (Reimers and Gurevych, 2019).
+    For encoders fine-tuned with mean pooling (Reimers and Gurevych, 2019).
     """
 
     def pool(self, tokens: Tensor, rows: Rows) -> Tensor:
@@ -73,7 +73,7 @@ class MeanOfRow(RowEncoder):
 
 
 class RowSentences(SentenceEncoder[RowsBatch]):
-    """RankTxNet (Kumar et al., 2020): a sentence is its row."""
+    """RankTxNet (Kumar et al., 2020): a sentence's vector is that of its row."""
 
     def __init__(self, row: RowEncoder) -> None:
         super().__init__()

@@ -8,9 +8,9 @@ from bert4so.modeling.sentence_encoders.row_encoder import RowEncoder
 
 
 class RowPairs(SentenceEncoder[PairsBatch]):
-    """B-TSort (Prabhumoye et al., 2020): the two sentences of a pair see each other in one row.
+    """B-TSort (Prabhumoye et al., 2020): the two sentences of a pair attend to each other.
 
-    Not a vector a sentence but one a pair, (pairs, width), in the order of the batch.
+    Returns one vector per pair instead of per sentence, (pairs, width), in the order of the batch.
     """
 
     def __init__(self, row: RowEncoder) -> None:

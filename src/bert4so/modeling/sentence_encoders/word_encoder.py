@@ -1,4 +1,4 @@
-"""Sentence vectors out of word vectors."""
+"""Sentence vectors from word vectors."""
 
 from abc import abstractmethod
 
@@ -12,7 +12,7 @@ from bert4so.text.vocabulary import PADDING
 
 
 class WordEncoder(SentenceEncoder[WordsBatch]):
-    """Encodes each sentence by itself, from the vectors of its words.
+    """Encode each sentence independently, from its word vectors.
 
     dropout: of the word vectors.
     """
@@ -26,7 +26,7 @@ class WordEncoder(SentenceEncoder[WordsBatch]):
         self.dropout = nn.Dropout(dropout)
 
     GROUPS = 8
-    """Sentences are encoded among those of like length: one long sentence makes few others long."""
+    """Groups of similar length, so that one long sentence pads few others."""
 
     def forward(self, batch: WordsBatch) -> Tensor:
         words, lengths = batch.words[batch.mask], batch.lengths[batch.mask]
@@ -45,11 +45,14 @@ class WordEncoder(SentenceEncoder[WordsBatch]):
 
     @abstractmethod
     def encode(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """(sentences, width) out of (sentences, m, vector), of which so many are words."""
+        """Encode word vectors, (sentences, m, vector), to (sentences, width).
+
+        lengths: (sentences,) number of words; the rest is padding.
+        """
 
 
 class ConvolutionEncoder(WordEncoder):
-    """Gong et al. (2016): convolutions of three widths, ReLU, the greatest over the sentence."""
+    """Gong et al. (2016): convolutions of three widths, ReLU, maximum over the sentence."""
 
     KERNELS = (3, 4, 5)
 
@@ -63,13 +66,13 @@ class ConvolutionEncoder(WordEncoder):
     def encode(self, words: Tensor, lengths: Tensor) -> Tensor:
         real = torch.arange(words.shape[1], device=words.device) < lengths[:, None]
         columns = words.transpose(1, 2)
-        found = []
+        maxima = []
         for kernel, convolve in zip(self.KERNELS, self.convolutions, strict=True):
-            # As many places come out as there are words.
-            around = nn.functional.pad(columns, ((kernel - 1) // 2, kernel // 2))
-            # After a ReLU nothing is below zero, so that zeroed padding never is the greatest.
-            found.append((convolve(around).relu() * real[:, None]).amax(2))
-        return torch.cat(found, dim=1)
+            # "Same" padding: one output per word.
+            padded = nn.functional.pad(columns, ((kernel - 1) // 2, kernel // 2))
+            # ReLU outputs are never negative, so zeroed padding cannot change the maximum.
+            maxima.append((convolve(padded).relu() * real[:, None]).amax(2))
+        return torch.cat(maxima, dim=1)
 
 
 class LastStates(WordEncoder):
@@ -108,7 +111,7 @@ class BothEnds(WordEncoder):
 
     def encode(self, words: Tensor, lengths: Tensor) -> Tensor:
         places = torch.arange(words.shape[1], device=words.device)
-        # The words from the last to the first; the padding stays behind them.
+        # Reverse the words; the padding stays on the right.
         mirrored = (lengths[:, None] - 1 - places).remainder(words.shape[1])
         backwards = words.gather(1, mirrored[..., None].expand_as(words))
         return torch.cat(
@@ -121,9 +124,10 @@ class BothEnds(WordEncoder):
 
 
 def last_output(lstm: nn.LSTM, words: Tensor, lengths: Tensor) -> Tensor:
-    """What an LSTM says at the last word of each sentence.
+    """The output of an LSTM at the last word of each sentence.
 
-    Read with the padding, which comes after it: on a CPU several times as fast as packed.
+    The LSTM also reads the padding, which follows the words: on a CPU this is several times faster
+    than packed sequences.
     """
     outputs, _ = lstm(words)
     chosen: Tensor = outputs[torch.arange(len(words), device=words.device), lengths - 1]
@@ -131,5 +135,5 @@ def last_output(lstm: nn.LSTM, words: Tensor, lengths: Tensor) -> Tensor:
 
 
 def packed(words: Tensor, lengths: Tensor) -> nn.utils.rnn.PackedSequence:
-    """The words of each sentence without its padding, as PyTorch's LSTMs read them."""
+    """The words of each sentence without padding, as a packed sequence."""
     return pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
