@@ -22,6 +22,7 @@ from bert4so.experiments.plan import Experiment, read_experiment
 from bert4so.model import OrderingModel
 from bert4so.models import MODELS
 from bert4so.run import read_run
+from installs import build_wheel
 from tiny import make_encoder
 
 for name in ("BERT4SO_DATA", "BERT4SO_SPACY", "BERT4SO_CACHE"):
@@ -66,6 +67,12 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as it is distributed."""
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
 def documents() -> list[Document]:
     """Documents of one to five sentences, whose words tell the order."""
     steps = ["first we wake up", "then eat bread", "later go out", "at last come home", "now sleep"]
@@ -88,7 +95,8 @@ def puzzles(documents: list[Document]) -> list[Puzzle]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest come first, so that no worker is left with one at the end."""
-    longest = ("test_export.py", "test_order_files.py", "test_processes.py", "test_wheel.py")
+    longest = ("test_export.py", "test_order_files.py", "test_processes.py")
+    longest += ("test_wheel.py", "test_wheel_train.py")
     items.sort(key=lambda item: item.path.name not in longest)
 
 
