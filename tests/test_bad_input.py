@@ -14,7 +14,7 @@ GOOD = json.dumps({"id": "a", "sentences": ["eat bread", "sleep"], "order": [1, 
 BAD = {
     "missing": (None, ": No such file or directory"),
     "empty": (b"", ": "),
-    "not UTF-8": (b'{"id": "\xff\xfe"}\n', ": not readable as text: "),
+    "not UTF-8": (b'{"id": "\xff\xfe"}\n', ":1: not readable as text: "),
     "broken JSON": (b"\n".join([GOOD.encode()] * 16 + [b'{"id": ']), ":17: not JSON: "),
     "not an object": (b"[1, 2]\n", ":1: [1, 2]: wanted an object"),
     "no sentences": (b'{"id": "a", "sentences": [], "order": []}\n', ":1: "),
