@@ -22,7 +22,7 @@ def read_parquet_rows(path: Path, on_bad: OnBad = stop) -> Iterator[tuple[str, R
     try:
         with reading(path), parquet.ParquetFile(path, page_checksum_verification=True) as table:
             for batch in table.iter_batches(batch_size=ROWS):
-                for row, number in zip(_rows(batch), numbers, strict=False):
+                for row, number in zip(rows_of(batch), numbers, strict=False):
                     where = f"{path}: row {number}"
                     if isinstance(row, UserError):
                         on_bad(UserError(f"{where}: {row}"))
@@ -32,7 +32,7 @@ def read_parquet_rows(path: Path, on_bad: OnBad = stop) -> Iterator[tuple[str, R
         raise UserError(f"{path}: not readable as Parquet: {shorten(str(error))}") from None
 
 
-def _rows(batch: Any) -> Iterator[Row | UserError]:
+def rows_of(batch: Any) -> Iterator[Row | UserError]:
     """The rows of a batch; of one that Python has no values for, what is wrong with it."""
     try:
         yield from batch.to_pylist()

@@ -69,10 +69,8 @@ def _zipped(files: Files, path: Path, on_bad: OnBad) -> Iterator[Award]:
             return
         with archive:
             for member in archive.infolist():
-                where, kind = (
-                    f"{path}: {shorten(member.filename)}",
-                    PurePath(member.filename).suffix,
-                )
+                where = f"{path}: {shorten(member.filename)}"
+                kind = PurePath(member.filename).suffix
                 if kind not in PARSERS:
                     continue
                 try:
