@@ -18,6 +18,8 @@ Row = dict[str, Any]
 def read_parquet_rows(path: Path, on_bad: OnBad = stop) -> Iterator[tuple[str, Row]]:
     """Each row, with where it stands."""
     pyarrow, parquet = need_pyarrow(path)
+    if path.is_fifo():
+        raise UserError(f"{path}: Parquet cannot be read from a pipe: write it to a file first")
     numbers = count(1)
     try:
         with reading(path), parquet.ParquetFile(path, page_checksum_verification=True) as table:
