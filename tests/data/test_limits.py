@@ -590,3 +590,41 @@ def test_a_long_order_is_quoted_short():
     with pytest.raises(UserError) as caught:
         check_order([7] * 100_000, 100_000)
     assert len(str(caught.value)) < 2 * MAX_QUOTED_CHARACTERS
+
+
+LONG = "n" * 100_000
+
+
+@pytest.mark.parametrize(
+    "form, name, content",
+    [
+        ("jsonl", "a.jsonl", json.dumps({"id": "1", LONG: 1})),
+        ("csv", "a.csv", f"id,{LONG}\n1,a\n"),
+        ("rocstory", "ROCStories.csv", f"id,{LONG}\n1,a\n"),
+        ("nsf-awards", "a.json", json.dumps({"awd_id": [LONG]})),
+        ("nsf-awards", "a.json", json.dumps({"awd_id": "1", "awd_abstract_narration": [LONG]})),
+        ("nsf-awards", "a.json", json.dumps([LONG])),
+        ("nsf-awards", "a.xml", f"<rootTag>&{LONG};</rootTag>"),
+        ("acl-anthology", "a.xml", f"<rootTag>&{LONG};</rootTag>"),
+        (
+            "acl-anthology",
+            "a.xml",
+            f'<collection id="{LONG}"><volume id="{LONG}">{paper(LONG)}</volume></collection>',
+        ),
+        ("sind", "a.story-in-sequence.json", json.dumps({"annotations": [[LONG]]})),
+        (
+            "sind",
+            "a.story-in-sequence.json",
+            json.dumps({"annotations": [[{"story_id": f"{LONG}\n", "original_text": LONG}]]}),
+        ),
+        ("aan", "test.txt", f"{LONG}\t{LONG}\n"),
+    ],
+)
+def test_an_error_quotes_little_of_the_input(tmp_path, form, name, content):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(UserError) as caught:
+        read(form, tmp_path)
+    message = str(caught.value)
+    assert message.isprintable()
+    assert message.count("n" * 200) == 0, message
+    assert len(message) < len(str(tmp_path)) + 4 * MAX_QUOTED_CHARACTERS

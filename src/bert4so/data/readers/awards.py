@@ -98,7 +98,7 @@ def _parsed_xml(content: bytes) -> tuple[object, object]:
         whole = ElementTree.parse(XmlInput(io.BytesIO(content), MAX_AWARD_BYTES))
         award = whole.find("Award")
     except (ElementTree.ParseError, LookupError, ValueError) as error:  # the last two: encodings
-        raise UserError(f"not XML: {error}") from None
+        raise UserError(f"not XML: {shorten(str(error))}") from None
     if award is None:
         raise UserError("no <Award> in it")
     narration = [text for part in award.findall("AbstractNarration") for text in part.itertext()]
