@@ -7,7 +7,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote
+
+MAX_SENTENCE_CHARACTERS = 1_000_000
 
 Order = list[int]
 """order[k] is the sentence to read k-th, so `[sentences[i] for i in order]` is the text.
@@ -98,7 +100,7 @@ def check_order(order: object, n: int) -> None:
     whole = isinstance(order, list) and all(type(i) is int for i in order)
     if not whole or sorted(order) != list(range(n)):  # type: ignore[call-overload]
         wanted = f"it must hold each of 0 to {n - 1} once" if n else "there is nothing to order"
-        raise UserError(f"{order} is not an order: {wanted}")
+        raise UserError(f"{quote(order)} is not an order: {wanted}")
 
 
 def check_sentences(sentences: Sequence[object]) -> None:
@@ -107,6 +109,11 @@ def check_sentences(sentences: Sequence[object]) -> None:
         raise UserError("no sentences: a document needs at least one")
     for i, sentence in enumerate(sentences):
         if not isinstance(sentence, str):
-            raise UserError(f"sentence {i} is {sentence!r}: wanted a string")
+            raise UserError(f"sentence {i} is {quote(sentence)}: wanted a string")
+        if len(sentence) > MAX_SENTENCE_CHARACTERS:
+            raise UserError(
+                f"sentence {i} is longer than {MAX_SENTENCE_CHARACTERS:,} characters: "
+                f"{quote(sentence)}"
+            )
         if not sentence or sentence.isspace():
-            raise UserError(f"sentence {i} is {sentence!r}: wanted some text")
+            raise UserError(f"sentence {i} is {quote(sentence)}: wanted some text")

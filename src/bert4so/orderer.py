@@ -7,7 +7,7 @@ from typing import Self
 
 from bert4so.backend import Backend
 from bert4so.document import Ordering, Puzzle
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote
 from bert4so.packing import Packer
 from bert4so.passes import Passes
 from bert4so.progress import progress_bar
@@ -126,5 +126,5 @@ def _buffers(documents: Iterable[Sequence[str]], buffer: int) -> Iterator[list[P
 
 def _puzzle(sentences: Sequence[str]) -> Puzzle:
     if isinstance(sentences, str):
-        raise UserError(f"{sentences[:40]!r} is one string: wanted a list of sentences")
+        raise UserError(f"{quote(sentences)} is one string: wanted a list of sentences")
     return Puzzle(tuple(sentences))

@@ -22,7 +22,7 @@ from bert4so.data.corpus import Splits, find_corpus, hashes, read_splits, sample
 from bert4so.data.join import join
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
-from bert4so.errors import Stopped, UserError, quote
+from bert4so.errors import Stopped, UserError, quote, shorten
 from bert4so.evaluate import fits, measure
 from bert4so.history import History, Step, Validation
 from bert4so.interrupt import Interrupt
@@ -297,7 +297,9 @@ def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits
 
     def fitting(documents: Sequence[Document]) -> list[Document]:
         return [
-            d for d in documents if fits(model, Puzzle(d.sentences), f'document "{d.id}"', on_bad)
+            d
+            for d in documents
+            if fits(model, Puzzle(d.sentences), f'document "{shorten(d.id)}"', on_bad)
         ]
 
     return replace(

@@ -22,6 +22,7 @@ from bert4so.data.bad import OnBad, Skipping
 from bert4so.data.corpus import find_corpus, read_split, shuffle_seed, split_path
 from bert4so.data.jsonl import write_records
 from bert4so.document import Document, Puzzle
+from bert4so.errors import shorten
 from bert4so.evaluate import Solved, fits, predictions, reshuffled, truths
 from bert4so.orderer import BUNDLED, Orderer
 from bert4so.progress import STDERR, progress_bar
@@ -119,7 +120,7 @@ def evaluate(
 
 
 def _fitting(backend: Backend, documents: Sequence[Document], on_bad: OnBad) -> list[Document]:
-    return [d for d in documents if fits(backend, Puzzle(d.sentences), d.id, on_bad)]
+    return [d for d in documents if fits(backend, Puzzle(d.sentences), shorten(d.id), on_bad)]
 
 
 def _write_page(
