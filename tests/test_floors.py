@@ -25,7 +25,17 @@ FLOORS = [  # from the ground up; rooms on one floor do not import each other
         "data.shuffle",
         "data.batches",
     ],
-    ["data.jsonl", "data.parquet", "intervals", "data.overlap", "vocabulary", "passes", "windows"],
+    [
+        "data.jsonl",
+        "data.parquet",
+        "data.state",
+        "data.read_ahead",
+        "intervals",
+        "data.overlap",
+        "vocabulary",
+        "passes",
+        "windows",
+    ],
     [
         "data.readers.found",
         "summary",

@@ -59,9 +59,20 @@ def plain_suffix(path: Path) -> str:
 
 def open_text(path: Path, told: Told = lambda count: None) -> IO[str]:
     """A file as UTF-8 text; `-` is standard input."""
-    binary = cast(IO[bytes], sys.stdin.buffer) if path == STDIN else open_binary(path, told)
+    binary = _standard_input() if path == STDIN else open_binary(path, told)
     # utf-8-sig: some editors put a mark at the beginning, which is no part of the first sentence.
     return io.TextIOWrapper(binary, encoding="utf-8-sig")
+
+
+def _standard_input() -> IO[bytes]:
+    """Standard input, with a buffer of its own.
+
+    At exit, Python locks the buffer of sys.stdin, and aborts if a thread is reading it.
+    """
+    try:
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    except io.UnsupportedOperation:  # text in memory, put there by whoever calls us
+        return cast(IO[bytes], sys.stdin.buffer)
 
 
 def open_binary(path: Path, told: Told = lambda count: None) -> IO[bytes]:
