@@ -112,6 +112,17 @@ def test_nothing_is_too_long_to_be_ordered(bert4so, trained, tmp_path):
     assert (code, out.count("\n")) == (0, 23)
 
 
+@pytest.mark.parametrize("run", ["bert4so", "lstm-ptrnet"], indirect=True)
+def test_more_sentences_than_can_be_held_are_a_bad_record(bert4so, trained, tmp_path):
+    path = tmp_path / "long.jsonl"
+    path.write_text(f"{GOOD}\n{json.dumps({'sentences': ['a'] * 100_000})}\n{GOOD}\n")
+    message = ":2: a document of 100,000 sentences is too long: at most 10,000: split it"
+    says(bert4so("order", path, "--model", trained), path, message, answered=1)
+    code, out, err = bert4so("order", path, "--model", trained, "--skip-bad")
+    assert (code, out.count("\n")) == (0, 2)
+    assert err == f"skipped: {path}{message}\nskipped 1 in all\n"
+
+
 def test_what_is_too_long_to_be_measured_is_named(bert4so, trained, tmp_path):
     record = {"id": "long", "sentences": ["bread " * 9] * 20}
     (tmp_path / "test.jsonl").write_text(json.dumps(record))

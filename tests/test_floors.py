@@ -38,6 +38,8 @@ FLOORS = [  # from the ground up; rooms on one floor do not import each other
         "data.parquet",
         "data.text",
         "data.csv_rows",
+        "data.state",
+        "data.read_ahead",
         "intervals",
         "data.overlap",
         "vocabulary",

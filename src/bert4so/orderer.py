@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
-from bert4so.backend import Backend
+from bert4so.backend import Backend, check_length
 from bert4so.document import Ordering, Puzzle
 from bert4so.errors import UserError, quote
 from bert4so.packing import Packer
 from bert4so.passes import Passes
 from bert4so.progress import progress_bar
-from bert4so.windows import Windows, fits_a_row
+from bert4so.windows import Windows
 
 BUNDLED = Path(__file__).parent / "pretrained"
 """The model that comes with the package; its card is README.md there."""
@@ -84,10 +84,6 @@ class Orderer:
         passed = Passes(self.backend, passes)
         return passed if self.packer is None else Windows(passed, self.packer)
 
-    def by_windows(self, sentences: Sequence[str]) -> bool:
-        """Whether a document is more than the model reads at once."""
-        return self.packer is not None and not fits_a_row(self.packer, _puzzle(sentences))
-
 
 def _ordered(
     backend: Backend,
@@ -127,4 +123,6 @@ def _buffers(documents: Iterable[Sequence[str]], buffer: int) -> Iterator[list[P
 def _puzzle(sentences: Sequence[str]) -> Puzzle:
     if isinstance(sentences, str):
         raise UserError(f"{quote(sentences)} is one string: wanted a list of sentences")
-    return Puzzle(tuple(sentences))
+    puzzle = Puzzle(tuple(sentences))
+    check_length(puzzle)
+    return puzzle

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bert4so.aggregation import borda, decided
-from bert4so.backend import Backend
+from bert4so.backend import Backend, check_length
 from bert4so.data.draw import draw
 from bert4so.document import Decision, Ordering, Puzzle
 from bert4so.ranking import ranked
@@ -27,6 +27,7 @@ class Passes:
 
     def check(self, puzzle: Puzzle) -> None:
         """Raise `UserError` for a puzzle that the backend cannot order."""
+        check_length(puzzle)
         self.backend.check(puzzle)
 
     def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:

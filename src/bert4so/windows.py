@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from bert4so.backend import Backend
+from bert4so.backend import Backend, check_length
 from bert4so.bradley_terry import Pairs, strengths
 from bert4so.data.draw import draw
 from bert4so.document import Decision, Order, Ordering, Puzzle
@@ -36,7 +36,8 @@ class Windows:
         self.rounds = rounds
 
     def check(self, puzzle: Puzzle) -> None:
-        """Nothing is too long."""
+        """Raise `UserError` for too many sentences; none of them is too long."""
+        check_length(puzzle)
 
     def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
         """One ordering a puzzle, in the order of the puzzles."""

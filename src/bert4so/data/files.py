@@ -83,15 +83,9 @@ def open_text(path: Path, told: Told = lambda count: None) -> io.TextIOWrapper:
 
     A byte that is not UTF-8 becomes half a surrogate pair, which UTF-8 cannot give otherwise.
     """
-    binary = _stdin() if path == STDIN else open_binary(path, told)
+    binary = _standard_input() if path == STDIN else open_binary(path, told)
     # utf-8-sig: some editors put a mark at the beginning, which is no part of the first sentence.
     return io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape")
-
-
-def _stdin() -> IO[bytes]:
-    if sys.stdin is None:
-        raise UserError("standard input is closed: name a file, or pipe text in")
-    return cast(IO[bytes], sys.stdin.buffer)
 
 
 def read_whole(file: IO[bytes], path: Path, limit: int = MAX_WHOLE_FILE_BYTES) -> bytes:
@@ -100,6 +94,19 @@ def read_whole(file: IO[bytes], path: Path, limit: int = MAX_WHOLE_FILE_BYTES) -
     if len(content) > limit:
         raise UserError(f"{path}: larger than {limit:,} bytes unpacked")
     return content
+
+
+def _standard_input() -> IO[bytes]:
+    """Standard input, with a buffer of its own.
+
+    At exit, Python locks the buffer of sys.stdin, and aborts if a thread is reading it.
+    """
+    if sys.stdin is None:
+        raise UserError("standard input is closed: name a file, or pipe text in")
+    try:
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    except io.UnsupportedOperation:  # text in memory, put there by whoever calls us
+        return cast(IO[bytes], sys.stdin.buffer)
 
 
 def open_binary(path: Path, told: Told = lambda count: None) -> IO[bytes]:
