@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from torture.answers import difference, read_answers
 from torture.commands import bert4so_process, fault, in_new_process
 from torture.trial import Kind, Outcome, Trial, Verdict, failed
 from torture.workspace import ANSWER_FORMS, contents, size
@@ -42,11 +43,12 @@ def _kill(trial: Trial, command: list[object], out: Path, after_write: bool) -> 
 
 def _judged(trial: Trial, form: str, kills: int) -> Outcome:
     out = trial.folder / f"out{form}"
-    expected = contents(trial.workspace.answers(form) / out.name)
-    if contents(out) != expected:
-        return failed(f"{form}: after {kills} kills, not what an undisturbed run writes", kills)
+    expected = read_answers(trial.workspace.answers(form) / out.name)
+    if wrong := difference(read_answers(out), expected):
+        return failed(f"{form}: after {kills} kills: {wrong}", kills)
+    before = contents(trial.folder)
     result = in_new_process(*trial.workspace.order(trial.folder, form))
-    if result.code or contents(out) != expected:
+    if result.code or contents(trial.folder) != before:
         return failed(f"{form}: once complete, --resume changes it or fails: {result.err}", kills)
     return Outcome(Verdict.held, tries=kills)
 

@@ -108,13 +108,13 @@ def size(path: Path) -> int:
     return sum(map(len, contents(path).values()))
 
 
-def flip_bit(path: Path, rng: Random) -> str:
-    """Flip one bit of a file, and say which."""
+def flip_bit(path: Path, rng: Random) -> int:
+    """Flip one bit of a file; in which byte."""
     content = bytearray(path.read_bytes())
-    place, bit = rng.randrange(len(content)), rng.randrange(8)
-    content[place] ^= 1 << bit
+    place = rng.randrange(len(content))
+    content[place] ^= 1 << rng.randrange(8)
     path.write_bytes(content)
-    return f"bit {bit} of byte {place} of {path.name} ({len(content)} bytes)"
+    return place
 
 
 def copied(source: Path, target: Path) -> Path:
