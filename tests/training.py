@@ -12,6 +12,8 @@ from conftest import assignments, tiny_values
 from forked import Forked
 from tiny import WORDS, make_encoder
 
+CORPUS_FILES = ("train.jsonl", "valid.jsonl", "test.jsonl", "tiny.toml")
+
 
 class TinyTraining:
     """A folder with a corpus and a configuration, and the command that trains there."""

@@ -1,7 +1,6 @@
 """`bert4so` run by its arguments, and whether it kept the promise that every command makes."""
 
 import io
-import os
 import re
 import signal
 import subprocess
@@ -12,6 +11,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 
 from bert4so.cli import main
+from forked import Forked
 
 MAX_LINE_CHARACTERS = 1000
 """Of a message: 200 quoted characters, paths, and what is wrong."""
@@ -117,9 +117,11 @@ def in_new_process(
     return Result(process.returncode, _text(out), _text(err))
 
 
+def forked_result(process: Forked, seconds: float = 120) -> Result:
+    """The result of a process that was forked, whose deadline is an assertion."""
+    out, err = process.communicate(seconds)
+    return Result(process.returncode, out, err)
+
+
 def _text(content: bytes | None) -> str:
     return (content or b"").decode(errors="backslashreplace")
-
-
-def close_descriptor(number: int) -> None:
-    os.close(number)

@@ -25,8 +25,10 @@ def kill_order(trial: Trial) -> Iterable[Outcome]:
     command = trial.workspace.order(trial.folder, form)
     kills = sum(_kill(trial, command, out, after_write=bool(k % 2)) for k in range(KILLS))
     result = in_new_process(*command)
-    yield _judged(trial, form, kills) if result.code == 0 else failed(
-        f"{form}: after {kills} kills: {fault(result) or result.err}", kills
+    yield (
+        _judged(trial, form, kills)
+        if result.code == 0
+        else failed(f"{form}: after {kills} kills: {fault(result) or result.err}", kills)
     )
 
 

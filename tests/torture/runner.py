@@ -46,7 +46,7 @@ def run_kind(
     numbers: Iterable[int],
     on_failure: Callable[[str], object],
 ) -> Tally:
-    """Run the trials of these numbers. `on_failure` is told of each failure, how to reproduce it."""
+    """Run the trials of these numbers; `on_failure` gets each failure, and how to reproduce it."""
     tally, began = Tally(kind, seed), time.monotonic()
     for number in numbers:
         tally.trials += 1

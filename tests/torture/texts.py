@@ -3,9 +3,9 @@
 from random import Random
 
 WORDS = (
-    "apple bread boy home eat sleep wake model data results first then later finally we they she "
-    "propose show experiments house river walked found dog"
-).split()
+    *("apple", "bread", "boy", "home", "eat", "sleep", "wake", "model", "data", "results", "first"),
+    *("then", "later", "finally", "we", "they", "she", "propose", "show", "house", "walked", "dog"),
+)
 ALPHABETS = (
     "😀👩‍👩‍👧é\u202eאבג\x00\x07\ufeff.,!?",
     "中文字符の日本語한국어",

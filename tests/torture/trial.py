@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from random import Random
 
+from torture.commands import Result
 from torture.workspace import Workspace
 
 
@@ -33,6 +34,11 @@ class Outcome:
 
 HELD = Outcome(Verdict.held)
 REFUSED = Outcome(Verdict.refused)
+
+
+def verdict(result: Result) -> Outcome:
+    """The outcome of a command that kept its promise."""
+    return REFUSED if result.code else HELD
 
 
 def failed(note: str, tries: int = 1) -> Outcome:

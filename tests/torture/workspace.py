@@ -8,10 +8,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from random import Random
 
-from training import TinyTraining
-
 from torture.commands import bert4so_process, in_new_process
 from torture.texts import words
+from training import TinyTraining
 
 ANSWER_FORMS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 STORIES = 3000
