@@ -1,6 +1,8 @@
 """All kinds of trials."""
 
 from torture import (
+    documents,
+    files,
     flip_answers,
     flip_corpora,
     flip_models,
@@ -8,15 +10,22 @@ from torture import (
     full_disk,
     kill_order,
     kill_train,
+    models,
+    truncate,
 )
 
-MODULES = (
-    kill_order,
-    kill_train,
-    full_disk,
-    flip_answers,
-    flip_corpora,
-    flip_training,
-    flip_models,
+_KINDS = (
+    kill_order.KIND,
+    kill_train.KIND,
+    full_disk.KIND,
+    flip_answers.KIND,
+    flip_corpora.KIND,
+    flip_training.KIND,
+    flip_models.KIND,
+    truncate.KIND,
+    documents.KIND,
+    files.IN_PROCESS,
+    files.IN_NEW_PROCESS,
+    models.KIND,
 )
-KINDS = {module.KIND.name: module.KIND for module in MODULES}
+KINDS = {kind.name: kind for kind in _KINDS}

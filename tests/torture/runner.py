@@ -63,7 +63,7 @@ def _outcomes(kind: Kind, workspace: Workspace, seed: int, number: int) -> list[
     folder.mkdir()
     rng = Random(f"{seed}/{kind.name}/{number}")
     try:
-        return list(kind.run(Trial(workspace, folder, rng, number)))
+        return list(kind.run(Trial(workspace, folder, rng, seed, number)))
     except Exception:  # the suite goes on: the failure is reported with its traceback
         return [failed(traceback.format_exc())]
     finally:

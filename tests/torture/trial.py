@@ -50,11 +50,13 @@ class Trial:
     """What a trial is given; it depends on the kind, the seed and its number only.
 
     folder: empty, and deleted afterwards.
+    rng:    seeded by the kind, the seed and the number.
     """
 
     workspace: Workspace
     folder: Path
     rng: Random
+    seed: int
     number: int
 
 
