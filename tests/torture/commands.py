@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 
@@ -99,15 +99,17 @@ def bert4so_process(*args: object, **how) -> subprocess.Popen:
 
 
 def in_new_process(
-    *args: object,
-    stdin: bytes = b"",
-    stdout: int = subprocess.PIPE,
-    before: Callable[[], None] | None = None,
-    seconds: float = 120,
+    *args: object, stdin: bytes = b"", limit: str = "", redirect: str = "", seconds: float = 120
 ) -> Result:
-    """Run a process to its end. `before` is called in it, to take something away from it."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": stdout, "stderr": subprocess.PIPE}
-    process = bert4so_process(*args, **pipes, preexec_fn=before)
+    """Run a process to its end.
+
+    limit, redirect: shell code that takes something away from it, such as "ulimit -f 8;" and
+                     ">/dev/full".
+    """
+    shell = ["sh", "-c", f'{limit} exec "$@" {redirect}', "sh"]
+    command = [*shell, sys.executable, "-m", "bert4so", *map(str, args)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, **pipes)
     try:
         out, err = process.communicate(stdin, timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -123,5 +125,5 @@ def forked_result(process: Forked, seconds: float = 120) -> Result:
     return Result(process.returncode, out, err)
 
 
-def _text(content: bytes | None) -> str:
-    return (content or b"").decode(errors="backslashreplace")
+def _text(content: bytes) -> str:
+    return content.decode(errors="backslashreplace")

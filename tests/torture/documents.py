@@ -11,10 +11,10 @@ from torture.answers import TOLERANCE, wrong
 from torture.texts import document, words
 from torture.trial import HELD, REFUSED, Kind, Outcome, Trial, Verdict, failed
 
-DOCUMENTS = 1000
+DOCUMENTS = 250
 """Per trial."""
 
-ALONE = 10
+ALONE = 4
 """Of these, that are ordered once more, alone and shuffled otherwise."""
 
 GAP = 1e-3
@@ -98,7 +98,7 @@ def _extreme(rng: Random) -> Outcome:
 KIND = Kind(
     name="documents",
     what="random documents through Orderer.order_all",
-    trials=100,
+    trials=400,
     sample=1,
     run=documents,
 )

@@ -152,7 +152,7 @@ def order_into_foreign(trial: Trial) -> Command:
     source.write_bytes(packed.jsonl([["b", "a"]] * 3))
     kind = trial.rng.choice([".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet"])
     out = trial.folder / f"out{kind}"
-    if trial.rng.random() < 0.1:
+    if trial.rng.random() < 0.03:
         os.mkfifo(out)
     elif kind == ".parquet" and trial.rng.random() < 0.7:
         out.mkdir()

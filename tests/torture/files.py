@@ -2,15 +2,13 @@
 
 import stat
 from collections.abc import Iterable
-from functools import partial
 
 from torture.commands import Result, fault, in_new_process, in_process
 from torture.draw import Command, draw
-from torture.limits import close
 from torture.trial import Kind, Outcome, Trial, failed, verdict
 from torture.workspace import contents
 
-SECONDS = 60
+SECONDS = 30
 
 STDIN, STDOUT, STDERR = range(3)
 
@@ -32,7 +30,7 @@ def files_in_new_process(trial: Trial) -> Iterable[Outcome]:
     result = in_new_process(
         *command.arguments,
         stdin=command.stdin,
-        before=None if closed is None else partial(close, closed),
+        redirect="" if closed is None else f"{closed}>&-",
         seconds=SECONDS,
     )
     if closed is None:

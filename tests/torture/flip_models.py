@@ -33,6 +33,6 @@ KIND = Kind(
     name="flip-models",
     what="a flipped bit in a run's folder or an exported model",
     trials=70,
-    sample=4,
+    sample=3,
     run=flip_models,
 )

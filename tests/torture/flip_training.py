@@ -39,6 +39,6 @@ KIND = Kind(
     name="flip-training",
     what="a flipped bit in an unfinished run (snapshots first) or its corpus, resumed",
     trials=60,
-    sample=3,
+    sample=2,
     run=flip_training,
 )

@@ -1,7 +1,16 @@
-"""What is taken away from a process before it begins."""
+"""A full disk, or what a process takes for one."""
 
-import os
 import resource
+from pathlib import Path
+from random import Random
+
+SMALLEST_BLOCKS = 2
+"""In which the one line of stderr finds space, should it be a file."""
+
+BLOCK_BYTES = 512
+"""Of `ulimit -f` in most shells; twice that in others."""
+
+HAS_FULL_DEVICE = Path("/dev/full").exists()
 
 
 def limit_file_size(size: int) -> None:
@@ -9,10 +18,6 @@ def limit_file_size(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-def close(descriptor: int) -> None:
-    os.close(descriptor)
-
-
-def fill(descriptor: int) -> None:
-    """Let stdout or stderr be a full disk."""
-    os.dup2(os.open("/dev/full", os.O_WRONLY), descriptor)
+def file_limit(rng: Random, most: int) -> str:
+    """Shell code that does the same, with a random limit of up to `most` bytes."""
+    return f"ulimit -f {rng.randint(SMALLEST_BLOCKS, max(SMALLEST_BLOCKS, most // BLOCK_BYTES))};"

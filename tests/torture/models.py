@@ -10,7 +10,7 @@ import hostile
 from bert4so.orderer import BUNDLED
 from torture.trial import HELD, REFUSED, Kind, Outcome, Trial, failed
 
-FOLDERS = 10
+FOLDERS = 5
 """Per trial, tried by one process."""
 
 SECONDS = 300
@@ -51,7 +51,7 @@ def _tried(folders: list[Path], place: Path) -> Iterable[Outcome]:
 KIND = Kind(
     name="models",
     what="hostile folders of models (100 exported, 100 runs)",
-    trials=20,
+    trials=40,
     sample=2,
     run=models,
 )

@@ -65,7 +65,7 @@ def _outcomes(kind: Kind, workspace: Workspace, seed: int, number: int) -> list[
     try:
         return list(kind.run(Trial(workspace, folder, rng, seed, number)))
     except Exception:  # the suite goes on: the failure is reported with its traceback
-        return [failed(traceback.format_exc())]
+        return [failed(traceback.format_exc().rstrip())]
     finally:
         shutil.rmtree(folder)
 

@@ -12,7 +12,9 @@ from torture.commands import bert4so_process, in_new_process
 from torture.texts import words
 from training import TinyTraining
 
-ANSWER_FORMS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
+ANSWER_FORMS = (".jsonl.gz", ".jsonl", ".jsonl.zst", ".parquet")
+"""A sample has the first, so that what it is compared with is made once."""
+
 STORIES = 3000
 """Documents of the input of `order`: in packed forms, pieces of 1,024 and what is left."""
 
