@@ -25,6 +25,9 @@ FLOORS = [  # from the ground up; rooms on one floor do not import each other
         "data.shuffle",
         "data.batches",
     ],
+    ["objective"],
+    ["subsets"],
+    ["search"],
     ["data.jsonl", "data.parquet", "intervals", "data.overlap", "vocabulary", "passes", "windows"],
     [
         "data.readers.found",
