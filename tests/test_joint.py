@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 import torch
+from accelerate.state import AcceleratorState
 
 from bert4so import Orderer, Ordering, Puzzle, UserError, export
 from bert4so.checkpoint import load_model, save_model
@@ -112,6 +113,21 @@ def test_the_order_is_the_best_of_what_the_heads_say(model, puzzles):
         objective = Objective.of(ordering)
         moves = objective.of_moves(ordering.order)
         assert moves.max() <= objective.log_likelihood(ordering.order) + 1e-8
+
+
+def test_a_step_in_bf16_is_near_one_in_float32(encoder, tmp_path, splits):
+    losses = []
+    for precision in ("float32", "bf16"):
+        calm = {
+            "model": {"dropout": 0.0, "encoder_dropout": 0.0},
+            "train": {"precision": precision},
+        }
+        run = tiny_run("bert4so-joint", encoder, tmp_path, **calm)
+        AcceleratorState._reset_state(reset_partial_state=True)
+        trainer = Trainer(run, splits, tmp_path / precision)
+        losses.append(trainer.learner.step([shuffle(d, 0) for d in splits.train]).loss)
+    AcceleratorState._reset_state(reset_partial_state=True)
+    assert losses[0] == pytest.approx(losses[1], rel=0.02)
 
 
 @pytest.mark.parametrize("decode", ["tau", "pmr"])

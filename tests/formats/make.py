@@ -45,7 +45,7 @@ SIZES = {
 }
 EPOCHS = 120
 INTERRUPTED_AFTER = 3
-SAID = ("order", "confidence", "scores", "before")
+SAID = ("order", "confidence", "scores", "before", "next")
 
 
 def run_of(system: str, start: str) -> Run:
@@ -93,7 +93,10 @@ def write_run(system: str, splits: Splits) -> None:
 def answers_of(folder: str) -> list[dict[str, Any]]:
     """What a model says of each document."""
     orderings = Orderer.from_pretrained(folder).order_all([d.sentences for d in DOCUMENTS])
-    return [{name: rounded(getattr(one, name)) for name in SAID} for one in orderings]
+    return [
+        {name: rounded(value) for name in SAID if (value := getattr(one, name)) is not None}
+        for one in orderings
+    ]
 
 
 def rounded(values: Any) -> Any:
