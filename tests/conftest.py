@@ -49,6 +49,7 @@ TINY_MODEL: dict[str, dict] = {
     "rank-tx-net": {"heads": 2, "pooling": "mean"},
     "b-tsort": {"pooling": "mean"},
     "bert4so": {"heads": 2, "pooling": "mean"},
+    "bert4so-joint": {"heads": 2, "pooling": "mean", "hidden": 32},
 }
 """What each system needs changed to be tiny, on an encoder 32 wide."""
 

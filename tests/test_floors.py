@@ -46,6 +46,10 @@ FLOORS = [  # from the ground up; rooms on one floor do not import each other
         "passes",
         "windows",
     ],
+    ["objective"],
+    ["subsets"],
+    ["search"],
+    ["data.jsonl", "data.parquet", "intervals", "data.overlap", "vocabulary", "passes", "windows"],
     [
         "data.readers.found",
         "summary",

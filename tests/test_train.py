@@ -126,7 +126,7 @@ def test_a_run_cannot_begin_with_a_model_of_other_parts(encoder, splits, tmp_pat
     train(run, splits, tmp_path / "first", COMMAND)
     start = str(tmp_path / "first")
     other = run.model.model_copy(update={"layers": 1})
-    with pytest.raises(UserError, match="made with layers = 2, not 1"):
+    with pytest.raises(UserError, match="trained with layers = 2, not 1"):
         Trainer(run.model_copy(update={"start": start, "model": other}), splits, tmp_path / "run")
     with pytest.raises(UserError, match="no model here"):
         Trainer(run.model_copy(update={"start": str(tmp_path / "no")}), splits, tmp_path / "run")

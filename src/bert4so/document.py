@@ -47,6 +47,15 @@ class Puzzle:
 
 
 @dataclass(frozen=True)
+class HeadWeights:
+    """What the log-probabilities of each part of a decision are multiplied by in the search."""
+
+    scores: float
+    before: float
+    next: float
+
+
+@dataclass(frozen=True)
 class Decision:
     """What a decoder says of one document. All numbers are by the sentence's place in the puzzle.
 
@@ -55,12 +64,17 @@ class Decision:
     scores:     a number a sentence, the higher the earlier it is read; None where there are none.
     before:     (n, n) the probability that sentence i is read before sentence j; 0.5 where i = j;
                 None where a system does not say.
+    next:       (n + 1, n + 1) the log-probability that sentence j is read right after sentence i;
+                row n is the start, column n the end; None where a system does not say.
+    weights:    those of the search that found the order; None where there was no such search.
     """
 
     order: Order
     confidence: float
     scores: tuple[float, ...] | None = None
     before: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    next: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    weights: HeadWeights | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +96,8 @@ class Ordering(Decision):
             confidence=decision.confidence,
             scores=decision.scores,
             before=decision.before,
+            next=decision.next,
+            weights=decision.weights,
             sentences=tuple(puzzle.sentences[i] for i in decision.order),
             truncated=tuple(truncated),
         )

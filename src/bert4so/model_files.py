@@ -98,6 +98,25 @@ def string(path: Path, given: Mapping[str, object], key: str) -> str:
     return value
 
 
+def number(path: Path, given: Mapping[str, object], key: str, least: float, most: float) -> float:
+    """A number of an object, refused outside of a range."""
+    value = given.get(key)
+    # NaN is in no range.
+    if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
+        raise UserError(
+            f'{path}: "{key}" must be a number from {least} to {most} (got {quote(value)})'
+        )
+    return float(value)
+
+
+def inner_object(path: Path, given: Mapping[str, object], key: str) -> dict[str, Any]:
+    """An object in an object."""
+    value = given.get(key)
+    if not isinstance(value, dict):
+        raise UserError(f'{path}: "{key}" must be an object (got {quote(value)})')
+    return value
+
+
 def first_line(error: BaseException) -> str:
     """The first line of a library's message, shortened; the error's type where it has none."""
     lines = str(error).strip().splitlines()

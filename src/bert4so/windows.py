@@ -5,6 +5,10 @@ along the order found so far, each half over the next. Each says how likely ever
 sentences are read in this order or that; from all that was said in all rounds, each sentence gets a
 strength, by which they are ordered. A sentence is read once in the first round and about twice in
 every other, so that the cost grows as the document does.
+
+Of a system that also says which sentence follows which (`Decision.next`), only the pairs are used,
+and the answer has no `next`: what follows a sentence in a window is the next one of those that
+happen to be in it, and not of the document.
 """
 
 from collections.abc import Sequence

@@ -11,7 +11,7 @@ from bert4so.config import LearningRates, Optimizer, Settings, Training, Values
 from bert4so.decoders.scores import ScoreDecoder
 from bert4so.document import Document
 from bert4so.document_encoders.transformer import TransformerDocument
-from bert4so.encoder import architecture, pretrained
+from bert4so.encoder import architecture, freeze, pretrained, with_dropout
 from bert4so.errors import UserError
 from bert4so.inputs.rows import RowsBatch, RowsInput
 from bert4so.losses import list_mle
@@ -29,6 +29,7 @@ class Config(Settings):
 
     encoder: str = "bert-base-uncased"
     encoder_dropout: float = Field(0.1, ge=0, lt=1)  # as BERT was pretrained
+    frozen_layers: int = Field(0, ge=0)  # the lowest, not trained, nor what is below them; 0: none
     pooling: Literal["cls", "mean"] = "cls"
     max_pieces: int = Field(128, ge=1)  # our choice
     layers: int = Field(2, ge=1, le=MAX_LAYERS)  # our choice: as BERT4SO
@@ -51,6 +52,8 @@ TRAINING = Training(
     clip=1.0,
     precision="float32",
 )
+
+FREE = {"encoder_dropout", "frozen_layers", "dropout"}
 
 DESK: Values = {
     "model": {
@@ -79,7 +82,8 @@ def load_input(folder: Path) -> RowsInput:
 
 def build(config: Config, input: RowsInput) -> OrderingModel[RowsBatch]:
     """Wire the parts; their weights have learned nothing."""
-    encoder = architecture(input.encoder_config)
+    encoder = architecture(with_dropout(input.encoder_config, config.encoder_dropout))
+    freeze(encoder, config.frozen_layers)
     row = {"cls": AtRowCls, "mean": MeanOfRow}[config.pooling](encoder)
     if row.width % config.heads:
         raise UserError(f"heads = {config.heads}: wanted a divisor of the encoder's {row.width}")
