@@ -9,9 +9,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from bert4so.document import HeadWeights
 from bert4so.config import Settings
 from bert4so.decoders.joint import JointDecoder
+from bert4so.document import HeadWeights
 from bert4so.inputs.joined import JoinedBatch, JoinedInput
 from bert4so.model import OrderingModel
 from bert4so.models import bert4so
