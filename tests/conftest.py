@@ -23,6 +23,7 @@ from bert4so.modeling.base import OrderingModel
 from bert4so.systems import SYSTEMS
 from bert4so.systems.run_config import read_run
 from bert4so.training.checkpoint import save_model
+from installs import build_wheel
 from tiny import make_encoder
 
 for name in ("BERT4SO_DATA", "BERT4SO_SPACY", "BERT4SO_CACHE"):
@@ -49,6 +50,7 @@ TINY_MODEL: dict[str, dict] = {
     "rank-tx-net": {"heads": 2, "pooling": "mean"},
     "b-tsort": {"pooling": "mean"},
     "bert4so": {"heads": 2, "pooling": "mean"},
+    "bert4so-joint": {"heads": 2, "pooling": "mean", "hidden": 32},
 }
 """What each system needs changed to be tiny, on an encoder 32 wide."""
 
@@ -64,6 +66,12 @@ def desk() -> Experiment:
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a tiny BERT."""
     return make_encoder("bert", tmp_path_factory.mktemp("encoder"))
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as it is distributed."""
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="session")
@@ -89,7 +97,8 @@ def puzzles(documents: list[Document]) -> list[Puzzle]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest come first, so that no worker is left with one at the end."""
-    longest = ("test_export.py", "test_order_files.py", "test_processes.py", "test_wheel.py")
+    longest = ("test_export.py", "test_order_files.py", "test_processes.py")
+    longest += ("test_wheel.py", "test_wheel_train.py")
     items.sort(key=lambda item: item.path.name not in longest)
 
 

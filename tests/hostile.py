@@ -49,9 +49,16 @@ def hostile_runs(good: Path, place: Path, seed: int) -> Iterator[Path]:
 
 def _copies(good: Path, place: Path, seed: int, mutations: dict[str, Mutation]) -> Iterator[Path]:
     for name in chosen(mutations, Random(seed)):
-        folder = shutil.copytree(good, place / name.replace("/", "-"))
-        mutations[name if name in mutations else "flip"](folder, Random(f"{seed}/{name}"))
-        yield folder
+        yield hostile_copy(good, place, seed, mutations, name)
+
+
+def hostile_copy(
+    good: Path, place: Path, seed: int, mutations: dict[str, Mutation], name: str
+) -> Path:
+    """The copy of a good folder that one of the names in `chosen` stands for."""
+    folder = shutil.copytree(good, place / name.replace("/", "-"))
+    mutations[name if name in mutations else "flip"](folder, Random(f"{seed}/{name}"))
+    return folder
 
 
 def chosen(mutations: dict[str, Mutation], rng: Random) -> list[str]:

@@ -2,31 +2,28 @@
 
 import json
 import subprocess
-import sys
-import venv
-from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from installs import ROOT, install, run
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory):
+def bare(wheel, tmp_path_factory):
     """An environment with the wheel and what it declares, and no torch."""
-    place = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", place, ROOT]
-    subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = place.glob("*.whl")
-    venv.create(place / "env", with_pip=True)
-    install = ["-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt", wheel]
-    subprocess.run([place / "env/bin/python", *install], check=True, capture_output=True)
+    return install(wheel, tmp_path_factory.mktemp("base") / "env", "constraints.txt")
+
+
+def test_the_wheel_has_all_files_of_the_package(wheel):
+    listed = ["git", "ls-files", "-z", "src"]
+    tracked = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
+    packed = [name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name]
+    assert sorted(f"src/{name}" for name in packed) == sorted(tracked.stdout.split("\0")[:-1])
+
+
+def test_the_wheel_is_small(wheel):
     assert wheel.stat().st_size < 40e6
-    return place / "env" / "bin"
-
-
-def run(*command, **how):
-    return subprocess.run(command, capture_output=True, text=True, **how)
 
 
 def test_it_has_no_torch(bare):

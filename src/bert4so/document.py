@@ -7,7 +7,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote
+
+MAX_SENTENCE_CHARACTERS = 1_000_000
 
 Order = list[int]
 """order[k] is the sentence to read k-th, so `[sentences[i] for i in order]` is the text.
@@ -45,6 +47,15 @@ class Puzzle:
 
 
 @dataclass(frozen=True)
+class HeadWeights:
+    """What the log-probabilities of each part of a decision are multiplied by in the search."""
+
+    scores: float
+    before: float
+    next: float
+
+
+@dataclass(frozen=True)
 class Decision:
     """What a decoder says of one document. All numbers are by the sentence's place in the puzzle.
 
@@ -53,12 +64,17 @@ class Decision:
     scores:     a number a sentence, the higher the earlier it is read; None where there are none.
     before:     (n, n) the probability that sentence i is read before sentence j; 0.5 where i = j;
                 None where a system does not say.
+    next:       (n + 1, n + 1) the log-probability that sentence j is read right after sentence i;
+                row n is the start, column n the end; None where a system does not say.
+    weights:    those of the search that found the order; None where there was no such search.
     """
 
     order: Order
     confidence: float
     scores: tuple[float, ...] | None = None
     before: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    next: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    weights: HeadWeights | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +96,8 @@ class Ordering(Decision):
             confidence=decision.confidence,
             scores=decision.scores,
             before=decision.before,
+            next=decision.next,
+            weights=decision.weights,
             sentences=tuple(puzzle.sentences[i] for i in decision.order),
             truncated=tuple(truncated),
         )
@@ -98,7 +116,7 @@ def check_order(order: object, n: int) -> None:
     whole = isinstance(order, list) and all(type(i) is int for i in order)
     if not whole or sorted(order) != list(range(n)):  # type: ignore[call-overload]
         wanted = f"it must hold each of 0 to {n - 1} once" if n else "there is nothing to order"
-        raise UserError(f"{order} is not an order: {wanted}")
+        raise UserError(f"{quote(order)} is not an order: {wanted}")
 
 
 def check_sentences(sentences: Sequence[object]) -> None:
@@ -107,6 +125,11 @@ def check_sentences(sentences: Sequence[object]) -> None:
         raise UserError("no sentences: a document needs at least one")
     for i, sentence in enumerate(sentences):
         if not isinstance(sentence, str):
-            raise UserError(f"sentence {i} is {sentence!r}: wanted a string")
+            raise UserError(f"sentence {i} is {quote(sentence)}: wanted a string")
+        if len(sentence) > MAX_SENTENCE_CHARACTERS:
+            raise UserError(
+                f"sentence {i} is longer than {MAX_SENTENCE_CHARACTERS:,} characters: "
+                f"{quote(sentence)}"
+            )
         if not sentence or sentence.isspace():
-            raise UserError(f"sentence {i} is {sentence!r}: wanted some text")
+            raise UserError(f"sentence {i} is {quote(sentence)}: wanted some text")

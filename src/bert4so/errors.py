@@ -29,4 +29,14 @@ def quote(value: object) -> str:
         text = repr(head)
     except (ValueError, RecursionError):  # an integer of too many digits, a structure too deep
         return f"<{type(value).__name__}>"
+    return _cut(text)
+
+
+def shorten(text: str) -> str:
+    """Show a name or message in an error message as it is, but in one line and not too long."""
+    head = text[: MAX_QUOTED_CHARACTERS + 1]
+    return _cut(head if head.isprintable() else repr(head)[1:-1])
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= MAX_QUOTED_CHARACTERS else text[: MAX_QUOTED_CHARACTERS - 1] + "…"

@@ -2,10 +2,17 @@
 
 import gzip
 import json
+import os
+import subprocess
+import sys
+from functools import partial
+from threading import Thread
 
 import pytest
+import zstandard
 
 from bert4so.config.toml import merge
+from bert4so.io import lines
 from conftest import assignments, tiny_values
 
 TESTED_SYSTEMS = ["bert4so"]  # what is tested here is no system's own
@@ -14,7 +21,7 @@ GOOD = json.dumps({"id": "a", "sentences": ["eat bread", "sleep"], "order": [1, 
 BAD = {
     "missing": (None, ": No such file or directory"),
     "empty": (b"", ": "),
-    "not UTF-8": (b'{"id": "\xff\xfe"}\n', ": not readable as text: "),
+    "not UTF-8": (b'{"id": "\xff\xfe"}\n', ":1: not readable as text: "),
     "broken JSON": (b"\n".join([GOOD.encode()] * 16 + [b'{"id": ']), ":17: not JSON: "),
     "not an object": (b"[1, 2]\n", ":1: [1, 2]: wanted an object"),
     "no sentences": (b'{"id": "a", "sentences": [], "order": []}\n', ":1: "),
@@ -105,6 +112,17 @@ def test_nothing_is_too_long_to_be_ordered(bert4so, trained, tmp_path):
     assert (code, out.count("\n")) == (0, 23)
 
 
+@pytest.mark.parametrize("run", ["bert4so", "lstm-ptrnet"], indirect=True)
+def test_more_sentences_than_can_be_held_are_a_bad_record(bert4so, trained, tmp_path):
+    path = tmp_path / "long.jsonl"
+    path.write_text(f"{GOOD}\n{json.dumps({'sentences': ['a'] * 100_000})}\n{GOOD}\n")
+    message = ":2: a document of 100,000 sentences is too long: at most 10,000: split it"
+    says(bert4so("order", path, "--model", trained), path, message, answered=1)
+    code, out, err = bert4so("order", path, "--model", trained, "--skip-bad")
+    assert (code, out.count("\n")) == (0, 2)
+    assert err == f"skipped: {path}{message}\nskipped 1 in all\n"
+
+
 def test_what_is_too_long_to_be_measured_is_named(bert4so, trained, tmp_path):
     record = {"id": "long", "sentences": ["bread " * 9] * 20}
     (tmp_path / "test.jsonl").write_text(json.dumps(record))
@@ -183,3 +201,82 @@ def test_quiet_says_nothing(bert4so, trained, tmp_path):
     args = ["order", tmp_path / "bad.jsonl", "--model", trained, "--skip-bad"]
     assert bert4so("--quiet", *args)[2] == ""
     assert bert4so(*args)[2] != ""
+
+
+def run_command(*args, **options):
+    """A process of its own: what it is given as standard input is not to be had otherwise."""
+    command = [sys.executable, "-m", "bert4so", *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_closed_standard_input_is_one_line():
+    code, out, err = run_command("order", preexec_fn=partial(os.close, 0))
+    assert (code, out) == (2, "")
+    assert err == "bert4so: standard input is closed: name a file, or pipe text in\n"
+
+
+@pytest.mark.parametrize("name", ["in.jsonl", "in.jsonl.gz", "in.jsonl.zst", "in"])
+def test_a_fifo_is_read_as_a_file(bert4so, trained, tmp_path, name):
+    path = tmp_path / name
+    os.mkfifo(path)
+    pack = {".gz": gzip.compress, ".zst": zstandard.compress}.get(path.suffix, bytes)
+    writer = Thread(target=path.write_bytes, args=[pack(f"{GOOD}\n{GOOD}\n".encode())])
+    writer.start()
+    code, out, err = bert4so("order", path, "--model", trained)
+    writer.join()
+    assert (code, out.count("\n"), err) == (0, 2, "")
+
+
+def test_a_fifo_is_prepared_as_a_file(bert4so, tmp_path):
+    path = tmp_path / "in"
+    os.mkfifo(path)
+    writer = Thread(target=path.write_text, args=[f"{GOOD}\n"])
+    writer.start()
+    code, out, _ = bert4so("data", "prepare", "jsonl", path, "--out", tmp_path / "out")
+    writer.join()
+    assert (code, out.count("\n")) == (0, 3)
+
+
+def test_a_fifo_of_parquet_is_one_line(bert4so, trained, tmp_path):
+    path = tmp_path / "in.parquet"
+    os.mkfifo(path)
+    says(bert4so("order", path, "--model", trained), path, ": Parquet cannot be read from a pipe")
+
+
+@pytest.mark.parametrize("stdin", [b"", b"\n\n \n"])
+def test_an_empty_standard_input_is_one_line(bert4so, trained, stdin):
+    says(bert4so("order", "--model", trained, stdin=stdin.decode()), "-", ": empty")
+
+
+def test_a_long_line_of_standard_input_is_skipped(bert4so, trained, monkeypatch):
+    monkeypatch.setattr(lines, "MAX_LINE_CHARACTERS", 100)
+    long = json.dumps({"sentences": ["x" * 100, "y"]})
+    given = f"{GOOD}\n{long}\n{GOOD}\n"
+    result = bert4so("order", "--model", trained, stdin=given)
+    says(result, "-", ":2: a line of more than 100 characters", answered=1)
+    code, out, err = bert4so("order", "--model", trained, "--skip-bad", stdin=given)
+    assert (code, out.count("\n"), err.splitlines()[-1]) == (0, 2, "skipped 1 in all")
+
+
+@pytest.mark.parametrize("cut", [0, 1, 20, -1])
+@pytest.mark.parametrize("end", [".gz", ".zst"])
+def test_a_file_that_was_cut_off_is_an_error_everywhere(bert4so, trained, tmp_path, end, cut):
+    pack = {".gz": gzip.compress, ".zst": zstandard.compress}[end]
+    path = tmp_path / f"test.jsonl{end}"
+    path.write_bytes(pack("\n".join([GOOD] * 300).encode())[:cut])
+    prepared = ["data", "prepare", "jsonl", path, "--out", tmp_path / "out"]
+    for args in (
+        ["order", path, "--model", trained],
+        ["evaluate", trained, tmp_path],
+        ["score", path, path],
+        prepared,
+    ):
+        for options in ([], ["--skip-bad"]):
+            if args[0] == "score" and options:
+                continue
+            code, _, err = bert4so(*args, *options)
+            assert code == 2, (args, err)
+            assert err.startswith(f"bert4so: {path}: ")
+            assert err.count("\n") == 1
+    assert not list((tmp_path / "out").iterdir())

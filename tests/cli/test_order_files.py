@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from functools import partial
 import pytest
 
 from bert4so.export import to_onnx as export
-from bert4so.io import parquet_writer as parts
+from bert4so.io import resumable_writer as answers
 from bert4so.io.jsonl import write_records
 from bert4so.io.source import read_source
 from bert4so.systems import SYSTEMS
@@ -63,7 +64,7 @@ def expected(model, many, tmp_path_factory):
     """What comes out where nothing stops it."""
     out = tmp_path_factory.mktemp("expected") / "out.jsonl"
     subprocess.run(command(many, model, out), env=ENV, check=True, capture_output=True)
-    return read(out)
+    return out
 
 
 def command(many, model, out):
@@ -102,8 +103,10 @@ def test_killed_at_random_moments_nothing_is_lost_or_doubled(model, many, expect
         killed += 1
     assert killed == KILLS, "it was over before it could be killed"
     subprocess.run(command(many, model, out), env=ENV, check=True, capture_output=True)
-    assert read(out) == expected
-    assert len(expected) == DOCUMENTS - DOCUMENTS // 1000
+    assert read(out) == read(expected)
+    assert len(read(out)) == DOCUMENTS - DOCUMENTS // 1000
+    if kind == ".jsonl":
+        assert out.read_bytes() == expected.read_bytes()
 
 
 def test_ctrl_c_leaves_what_was_found(model, many, expected, tmp_path):
@@ -119,36 +122,60 @@ def test_ctrl_c_leaves_what_was_found(model, many, expected, tmp_path):
         time.sleep(0.002)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
-    found = read(out)
-    assert len(found) < len(expected)  # it did not go on to the end
-    assert found == expected[: len(found)]
+    found, whole = read(out), read(expected)
+    assert len(found) < len(whole)  # it did not go on to the end
+    assert found == whole[: len(found)]
     assert process.returncode != 0
 
 
 def test_the_answer_is_the_record_and_what_was_found(expected):
-    assert expected[3]["note"] == 3
-    assert {"id", "sentences", "note", "order", "scores", "confidence", "truncated"} == set(
-        expected[3]
-    )
+    record = read(expected)[3]
+    assert record["note"] == 3
+    keys = {"id", "sentences", "note", "order", "scores", "confidence", "truncated"}
+    assert set(record) == keys
 
 
-def test_other_documents_are_not_gone_on_with(bert4so, model, tmp_path):
-    first, second, out = (tmp_path / name for name in ("a.jsonl", "b.jsonl", "out.jsonl"))
-    write_records(first, [{"sentences": ["go", "eat"]}, {"sentences": ["sleep", "wake"]}])
-    write_records(second, [{"sentences": ["go", "eat"]}, {"sentences": ["up", "on"]}])
-    assert bert4so("order", first, "--model", model, "--out", out)[0] == 0
-    before = out.read_bytes()
-    code, _, said = bert4so("order", second, "--model", model, "--out", out, "--resume")
-    assert code == 2
-    assert "holds 2 answers, but not to the first documents of" in said
-    code, _, said = bert4so("order", first, "--model", model, "--out", out)
-    assert (code, "exists: --resume goes on with it" in said) == (2, True)
-    assert bert4so("order", first, "--model", model, "--out", out, "--resume")[0] == 0
-    assert out.read_bytes() == before
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_its_own_answers_are_resumed(bert4so, model, tmp_path, kind):
+    """The same documents, model and options; and OUT as it was written."""
+    given, out, other = tmp_path / "a.jsonl", tmp_path / f"out{kind}", tmp_path / "other"
+    records = [{"sentences": ["go", "eat"], "k": k} for k in range(5)]
+    write_records(given, records)
+    again = ["order", given, "--out", out, "--resume"]
+    assert bert4so(*again, "--model", model)[0] == 0
+    before = files_of(out)
+
+    def refused(message, *args):
+        code, printed, said = bert4so(*again, *args)
+        assert (code, printed, said.count("\n")) == (2, "", 1)
+        assert message in said
+        assert files_of(out) == before
+
+    shutil.copytree(model, other)
+    (other / "README.md").write_text("A model card is no part of the model.")
+    assert bert4so(*again, "--model", other)[0] == 0
+    (other / "tokenizer.json").write_text((other / "tokenizer.json").read_text() + "\n")
+    refused("cannot resume: begun with model = ", "--model", other)
+    refused("cannot resume: begun with passes = 1, not 3", "--model", model, "--passes", 3)
+    refused("cannot resume: begun with skip_bad = False", "--model", model, "--skip-bad")
+    write_records(given, [*records[:2], {**records[2], "k": 9}, *records[3:]])
+    refused(f"{given}: documents 1 to 5 differ", "--model", model)
+    write_records(given, records)
+    code, _, said = bert4so("order", given, "--model", model, "--out", out)
+    assert (code, "already exists: pass --resume" in said) == (2, True)
+    file = min(out.iterdir()) if out.is_dir() else out
+    file.write_bytes(file.read_bytes()[:-9] + b"?" + file.read_bytes()[-8:])
+    before = files_of(out)
+    refused("the answers to documents 1 to 5 are damaged", "--model", model)
+
+
+def files_of(out):
+    files = [out.with_name(f"{out.name}.state.json"), *(out.iterdir() if out.is_dir() else [out])]
+    return {file: file.read_bytes() for file in files}
 
 
 def test_parts_may_begin_with_nothing_cut(bert4so, model, tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "CHUNK", 2)
+    monkeypatch.setattr(answers, "PIECE_DOCUMENTS", 2)
     short = {"sentences": ["go out", "eat bread"], "note": None}
     long = {"sentences": ["bread " * 200, "home"], "note": "a"}
     given, out = tmp_path / "a.jsonl", tmp_path / "out.parquet"
@@ -159,13 +186,16 @@ def test_parts_may_begin_with_nothing_cut(bert4so, model, tmp_path, monkeypatch)
     assert read(out)[4]["note"] == "a"
 
 
-def test_a_file_that_holds_no_answers_is_left_as_it_is(bert4so, model, tmp_path):
+def test_a_file_of_the_users_is_left_as_it_is(bert4so, model, tmp_path):
     file = tmp_path / "stories.jsonl"
-    for content in ('{"sentences": ["go", "eat"]}\n{"sentences": ["a", "b"]}', '{"a": 1}\n{"b"'):
+    for content in ('{"sentences": ["go", "eat"]}\n{"sentences": ["a", "b"]}', '{"my":1}', ""):
+        given = file if "sentences" in content else tmp_path / "given.jsonl"
+        write_records(tmp_path / "given.jsonl", [{"sentences": ["go", "eat"]}])
         file.write_text(content)
-        code, _, said = bert4so("order", file, "--model", model, "--out", file, "--resume")
-        assert (code, "is no answer: it cannot be gone on with" in said) == (2, True)
+        code, _, said = bert4so("order", given, "--model", model, "--out", file, "--resume")
+        assert (code, "cannot resume: not written by `bert4so order --out`" in said) == (2, True)
         assert file.read_text() == content
+        assert not (tmp_path / "stories.jsonl.state.json").exists()
 
 
 def test_dates_are_carried_along(bert4so, model, tmp_path):
@@ -175,32 +205,6 @@ def test_dates_are_carried_along(bert4so, model, tmp_path):
     code, out, said = bert4so("order", tmp_path / "a.parquet", "--model", model)
     assert code == 0, said
     assert json.loads(out)["day"] == "2020-01-02"
-
-
-def test_answers_of_another_model_are_not_gone_on_with(bert4so, model, tmp_path):
-    given, out = tmp_path / "a.jsonl", tmp_path / "out.jsonl"
-    write_records(given, [{"sentences": ["go out", "eat bread", "sleep", "wake up"]}] * 2)
-    assert bert4so("order", given, "--model", model, "--out", out)[0] == 0
-    before = out.read_bytes()
-    again = ["order", given, "--model", model, "--out", out, "--resume"]
-    code, _, said = bert4so(*again, "--passes", 3)
-    assert (code, "by another model, or by other --passes" in said) == (2, True)
-    assert out.read_bytes() == before
-    assert bert4so(*again)[0] == 0
-
-
-def test_a_long_document_may_have_come_out_a_little_different(bert4so, model, tmp_path):
-    given, out = tmp_path / "a.jsonl", tmp_path / "out.jsonl"
-    words = ["bread", "home", "sleep", "eat"]
-    long = {"sentences": [" ".join(words[i % 4] for i in range(k)) for k in range(1, 60)]}
-    write_records(given, [long] * 2)
-    assert bert4so("order", given, "--model", model, "--out", out)[0] == 0
-    answer = json.loads(out.read_text().splitlines()[0])
-    order, again = answer["order"], ["order", given, "--model", model, "--out", out, "--resume"]
-    for other, code in (([order[1], order[0], *order[2:]], 0), (order[::-1], 2)):
-        scores = [-float(other.index(i)) for i in range(len(other))]
-        write_records(out, [answer | {"order": other, "scores": scores}])
-        assert bert4so(*again)[0] == code
 
 
 def test_text_and_parquet_are_read(bert4so, model, tmp_path):

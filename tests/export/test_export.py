@@ -30,10 +30,10 @@ TAUGHT = 60
 LONG = {"id": "long", "sentences": ["bread " * 9] * 20}
 
 
-def exported_from(kind, documents, place, *forms):
+def exported_from(kind, documents, place, *forms, system="bert4so"):
     """A folder with a model in some forms, and the run that they were made of."""
     encoder = make_encoder(kind, place / "encoder")
-    run = tiny_run("bert4so", encoder, place, model={"pooling": "mean"})
+    run = tiny_run(system, encoder, place, model={"pooling": "mean"})
     trainer = Trainer(run, Splits(documents, documents, documents), place)
     for epoch in range(TAUGHT):
         trainer.learner.step([shuffle(document, epoch) for document in documents])
@@ -212,7 +212,7 @@ def test_other_systems_are_refused(bert4so, trained, documents, tmp_path):
     "name, content, message",
     [
         ("export.json", b"{}", "not written by `bert4so export`"),
-        ("export.json", b'{"format": 2}', "has format 2, but this version reads format 1"),
+        ("export.json", b'{"format": 3}', "has format 3, but this version reads formats 1 and 2"),
         ("model.onnx", b"nothing", "not a model that `bert4so export` wrote"),
         ("tokenizer.json", b"nothing", "not a tokenizer"),
     ],

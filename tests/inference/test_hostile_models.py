@@ -157,6 +157,19 @@ def test_a_bad_model_is_one_line_and_exit_code_2(bert4so, place, tmp_path):
     assert f'{folder / "layout.json"}: lacks the key "sep"' in said
 
 
+@pytest.mark.parametrize("name", ["nan", "infinite"])
+def test_scores_that_are_not_numbers_end_the_command(bert4so, place, tmp_path, name):
+    folder = shutil.copytree(place / "good-export", tmp_path / "m")
+    hostile.graph(hostile.GRAPHS[name], folder, Random(0))
+    (tmp_path / "a.txt").write_text("One.\nTwo.\n")
+    out = tmp_path / "out.jsonl"
+    for args in ([], ["--passes", 3], ["--out", out]):
+        code, printed, said = bert4so("order", tmp_path / "a.txt", "--model", folder, *args)
+        assert (code, printed, said.count("\n")) == (2, "", 1)
+        assert said.startswith(f"bert4so: {folder}: its scores are not finite numbers")
+    assert out.read_text() == ""
+
+
 def test_start_on_a_bad_export_is_one_line_and_exit_code_2(bert4so, place, tmp_path):
     folder = shutil.copytree(place / "good-export", tmp_path / "m")
     (folder / "config.json").write_text('{"model_type": "bert", "hidden_size": "wide"}')

@@ -3,6 +3,7 @@ import time
 import pytest
 
 from bert4so import Decision, Orderer, Ordering, UserError
+from bert4so.inference.backend import MAX_SENTENCES
 from bert4so.inference.orderer import BUFFER, PATIENCE
 from bert4so.inference.passes import Passes
 from bert4so.training.checkpoint import save_model
@@ -93,6 +94,15 @@ def test_a_string_is_not_a_list_of_sentences():
 def test_no_sentences_are_refused():
     with pytest.raises(UserError, match="a document needs at least one"):
         Orderer(Alphabet()).order([])
+
+
+def test_more_sentences_than_can_be_held_are_refused():
+    longest, longer = (["a"] * n for n in (MAX_SENTENCES, MAX_SENTENCES + 1))
+    answers = Orderer(Alphabet()).order_all([["b", "a"], longest, longer])
+    assert next(answers).order == [1, 0]
+    assert len(next(answers).order) == MAX_SENTENCES
+    with pytest.raises(UserError, match="of 10,001 sentences is too long: at most 10,000: split"):
+        next(answers)
 
 
 def test_a_saved_model_is_found_again(run, model, puzzles, tmp_path):

@@ -1,37 +1,84 @@
-"""Answers that grow by whole pieces: wherever they were cut, they can be gone on with."""
+"""Answers that grow by pieces: after a kill at any moment they are resumed, and never mixed."""
 
 import gzip
 import json
+import os
 import random
+import shutil
+from pathlib import Path
 
 import pytest
 import zstandard
 
 from bert4so import UserError
-from bert4so.io import jsonl_writer as frames
-from bert4so.io import parquet_writer as parts
 from bert4so.io import resumable_writer as answers
 from bert4so.io.open_writer import open_answers
 from bert4so.io.parquet import read_parquet_rows
 
 KINDS = [".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet"]
-RECORDS = [
-    {"id": f"é{i}", "sentences": ["a" * (i % 9 + 1), "b"], "order": [1, 0]} for i in range(50)
-]
+PIECE = 7
+SETTINGS = {"model": "a", "passes": 1}
+DOCUMENTS = [{"id": f"é{i}", "sentences": ["a" * (i % 9 + 1), "b"]} for i in range(50)]
+RECORDS = [{**document, "order": [1, 0]} for document in DOCUMENTS]
 
 
 @pytest.fixture(autouse=True)
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(parts, "CHUNK", 7)
-    monkeypatch.setattr(frames, "BLOCK", 64)
-    for codec in frames.CODECS.values():
-        object.__setattr__(codec, "chunk", 7)
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # disks may be slow
+    monkeypatch.setattr(answers, "PIECE_DOCUMENTS", PIECE)
 
 
-def write(path, records, resume=False):
-    with open_answers(path, resume) as out:
-        for record in records:
-            out.add(record)
+def begin(path, documents=(), resume=False, settings=SETTINGS):
+    """The answers, after those that are there already; and the documents that are left."""
+    out, left = open_answers(path, resume, settings), iter(documents)
+    try:
+        out.start(left, Path("in.jsonl"))
+    except UserError:
+        out.close()
+        raise
+    return out, left
+
+
+def write(path, records, resume=False, settings=SETTINGS):
+    """Each record is a document and its answer."""
+    out, left = begin(path, records, resume, settings)
+    with out:
+        for record in left:
+            out.add(record, record)
+
+
+def refused(path, message, records=RECORDS, settings=SETTINGS):
+    """To resume is refused, and changes nothing."""
+    before = content(path)
+    with pytest.raises(UserError, match=message):
+        write(path, records, resume=True, settings=settings)
+    assert content(path) == before
+
+
+def state_of(path):
+    return path.with_name(f"{path.name}.state.json")
+
+
+def content(path):
+    """All bytes of an OUT and of its state, by name."""
+    files = [state_of(path), *(path.iterdir() if path.is_dir() else [path])]
+    return {file.name: file.read_bytes() for file in files if file.exists()}
+
+
+def restore(path, files):
+    """Put back what `content` found."""
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    if path.suffix == ".parquet" and len(files) > 0:
+        path.mkdir()
+    for name, data in files.items():
+        inside = path.suffix == ".parquet" and name != state_of(path).name
+        (path / name if inside else path.with_name(name)).write_bytes(data)
+
+
+def flipped(data, draw):
+    changed = bytearray(data)
+    changed[draw.randrange(len(changed))] ^= 1 << draw.randrange(8)
+    return bytes(changed)
 
 
 def read(path):
@@ -55,75 +102,263 @@ def test_what_is_written_is_read(tmp_path, kind):
     assert read(tmp_path / f"out{kind}") == RECORDS
 
 
-@pytest.mark.parametrize("kind", KINDS[:3])
-def test_cut_anywhere_it_goes_on(tmp_path, kind):
+@pytest.mark.parametrize("kind", KINDS)
+def test_after_a_kill_at_any_moment_the_end_is_the_same(tmp_path, kind):
+    path, moments = tmp_path / f"out{kind}", []
+    out, _ = begin(path)
+    with out:
+        for record in RECORDS:
+            moments.append(content(path))
+            out.add(record, record)
+    whole = content(path)
+    for moment in moments:
+        restore(path, moment)
+        write(path, RECORDS, resume=True)
+        assert content(path) == whole
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_after_a_kill_before_a_piece_is_recorded_it_is_written_again(tmp_path, kind):
     path = tmp_path / f"out{kind}"
     write(path, RECORDS)
-    whole = path.read_bytes()
-    for cut in [0, 1, len(whole), *random.Random(0).sample(range(len(whole)), 60)]:
-        path.write_bytes(whole[:cut])
-        with open_answers(path, resume=True) as out:
-            assert out.last == (RECORDS[out.done - 1] if out.done else None)
-            for record in RECORDS[out.done :]:
-                out.add(record)
-        assert read(path) == RECORDS
+    whole = content(path)
+    lines = state_of(path).read_bytes().splitlines(keepends=True)
+    assert len(lines) == 2 + -(-len(RECORDS) // PIECE)
+    for pieces in (len(lines) - 2, len(lines) - 3):  # with and without the last of them
+        state = b"".join(lines[: 1 + pieces])
+        for torn in (b"", lines[1 + pieces][:10]):
+            restore(path, {**whole, state_of(path).name: state + torn})
+            write(path, RECORDS, resume=True)
+            assert content(path) == whole
 
 
-def test_as_many_lines_stay_as_were_whole(tmp_path):
+@pytest.mark.parametrize("kind", KINDS[:3])
+def test_a_file_that_was_cut_anywhere_is_resumed(tmp_path, kind):
+    path = tmp_path / f"out{kind}"
+    write(path, RECORDS)
+    whole = content(path)
+    size = path.stat().st_size
+    for cut in [0, 1, size, *random.Random(0).sample(range(size), 60)]:
+        restore(path, {**whole, path.name: whole[path.name][:cut]})
+        write(path, RECORDS, resume=True)
+        assert content(path) == whole
+
+
+def test_a_folder_that_lost_its_last_parts_is_resumed(tmp_path):
+    path = tmp_path / "out.parquet"
+    write(path, RECORDS)
+    whole = content(path)
+    parts = sorted(path.glob("part-*.parquet"))
+    for kept in range(len(parts)):
+        restore(path, {name: data for name, data in whole.items() if name < parts[kept].name})
+        restore(path, {**content(path), state_of(path).name: whole[state_of(path).name]})
+        (path / "part-00003.parquet.partial").write_bytes(b"half a part")
+        write(path, RECORDS, resume=True)
+        (path / "part-00003.parquet.partial").unlink(missing_ok=True)
+        assert content(path) == whole
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_flipped_bit_is_found(tmp_path, kind):
+    path, draw = tmp_path / f"out{kind}", random.Random(0)
+    write(path, RECORDS)
+    whole = content(path)
+    for _ in range(60):
+        name = draw.choice([name for name in whole if name != state_of(path).name])
+        restore(path, {**whole, name: flipped(whole[name], draw)})
+        refused(path, r"answers to documents \d+ to \d+ are damaged")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_flipped_bit_in_the_state_is_found_or_changes_nothing(tmp_path, kind):
+    path, draw = tmp_path / f"out{kind}", random.Random(0)
+    write(path, RECORDS)
+    whole = content(path)
+    name, refusals = state_of(path).name, 0
+    for _ in range(200):
+        restore(path, {**whole, name: flipped(whole[name], draw)})
+        try:
+            write(path, RECORDS, resume=True)
+            assert content(path) == whole
+        except UserError:
+            refusals += 1
+    assert refusals > 150
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_document_anywhere_is_refused(tmp_path, kind):
+    path = tmp_path / f"out{kind}"
+    write(path, RECORDS)
+    for k in range(len(RECORDS)):
+        changed = [*RECORDS[:k], {**RECORDS[k], "id": "other"}, *RECORDS[k + 1 :]]
+        piece = k // PIECE * PIECE
+        last = min(piece + PIECE, len(RECORDS))
+        refused(path, f"in.jsonl: documents {piece + 1} to {last} differ", changed)
+    refused(path, "documents 50 to 50 differ", RECORDS[:-1])
+    refused(path, "documents 1 to 7 differ", [])
+
+
+def test_other_settings_are_refused(tmp_path):
     path = tmp_path / "out.jsonl"
     write(path, RECORDS)
-    whole = path.read_bytes()
-    for cut in range(0, len(whole), 13):
-        path.write_bytes(whole[:cut])
-        with open_answers(path, resume=True) as out:
-            assert out.done == whole[:cut].count(b"\n")
+    refused(path, "begun with passes = 1, not 2", settings={**SETTINGS, "passes": 2})
+    refused(path, "begun with model = 'a', not 'b'", settings={**SETTINGS, "model": "b"})
+    refused(path, "begun with skip_bad = None, not True", settings={**SETTINGS, "skip_bad": True})
+    refused(path, "begun with passes = 1, not None", settings={"model": "a"})
 
 
-def test_parts_are_gone_on_with(tmp_path):
-    path = tmp_path / "out.parquet"
-    write(path, RECORDS[:21])
-    (path / "part-00003.parquet.partial").write_bytes(b"half a part")
-    out = open_answers(path, resume=True)
-    assert (out.done, out.last) == (21, RECORDS[20] | {"other": None})
+def test_more_documents_are_appended(tmp_path):
+    path = tmp_path / "out.jsonl.gz"
+    write(path, RECORDS[:10])
+    out, left = begin(path, RECORDS, resume=True)
+    assert out.done == 10
     with out:
-        for record in RECORDS[21:]:
-            out.add(record)
+        for record in left:
+            out.add(record, record)
     assert read(path) == RECORDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_somebody_else_added_is_left_alone(tmp_path, kind):
+    path = tmp_path / f"out{kind}"
+    write(path, RECORDS)
+    whole = content(path)
+    if path.is_dir():
+        shutil.copy(path / "part-00000.parquet", path / "part-00099.parquet")
+    else:
+        path.write_bytes(whole[path.name] + b"mine\n")
+    refused(path, "cannot resume: (something was added|not written by this command)")
+    restore(path, whole)
+    write(path, RECORDS, resume=True)
+    assert content(path) == whole
+
+
+def test_a_line_is_there_at_once(tmp_path):
+    out, _ = begin(tmp_path / "out.jsonl")
+    with out:
+        for k, record in enumerate(RECORDS):
+            out.add(record, record)
+            assert read(out.path) == RECORDS[: k + 1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_piece_is_on_the_disk_before_it_is_recorded(tmp_path, monkeypatch, kind):
+    synced = []
+
+    def fsync(descriptor):
+        synced.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    path = tmp_path / f"out{kind}"
+    out, _ = begin(path)
+    with out:
+        assert synced == [state_of(path).name, tmp_path.name, tmp_path.name]
+        for record in RECORDS[:PIECE]:
+            synced.clear()
+            out.add(record, record)
+        parts = ["part-00000.parquet.partial", path.name] if kind == ".parquet" else [path.name]
+        assert synced == [*parts, state_of(path).name]
+
+
+def test_frames_have_checksums(tmp_path):
+    write(tmp_path / "out.jsonl.zst", RECORDS)
+    data = (tmp_path / "out.jsonl.zst").read_bytes()
+    assert zstandard.get_frame_parameters(data).has_checksum
 
 
 def test_what_waits_is_written_whatever_ends_the_work(tmp_path):
     def work():
-        with open_answers(tmp_path / "out.jsonl.gz", resume=False) as out:
-            out.add(RECORDS[0])
+        out, _ = begin(tmp_path / "out.jsonl.gz")
+        with out:
+            out.add(RECORDS[0], RECORDS[0])
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         work()
     assert read(tmp_path / "out.jsonl.gz") == RECORDS[:1]
+    write(tmp_path / "out.jsonl.gz", RECORDS, resume=True)
+    assert read(tmp_path / "out.jsonl.gz") == RECORDS
+
+
+def test_a_failed_write_is_resumed(tmp_path, monkeypatch):
+    path, really = tmp_path / "out.jsonl", os.write
+
+    def work():
+        out, left = begin(path, RECORDS)
+        with out:
+            for record in left:
+                out.add(record, record)
+
+    def half(descriptor, data):
+        if os.fstat(descriptor).st_size > 2000:
+            really(descriptor, data[: len(data) // 2])
+            raise OSError(28, "No space left on device")
+        return really(descriptor, data)
+
+    monkeypatch.setattr(os, "write", half)
+    with pytest.raises(OSError, match=r"No space left on device: .*out\.jsonl"):
+        work()
+    monkeypatch.undo()
+    assert 0 < len(path.read_bytes().splitlines()) < len(RECORDS)
+    write(path, RECORDS, resume=True)
+    assert read(path) == RECORDS
 
 
 def test_a_file_that_is_there_is_not_overwritten(tmp_path):
     (tmp_path / "out.jsonl").write_text("mine\n")
-    with pytest.raises(UserError, match="exists: --resume goes on with it"):
-        open_answers(tmp_path / "out.jsonl", resume=False)
-    with pytest.raises(UserError, match="'mine' is no answer"):
-        open_answers(tmp_path / "out.jsonl", resume=True)
+    with pytest.raises(UserError, match="already exists: pass --resume"):
+        open_answers(tmp_path / "out.jsonl", False, SETTINGS)
     assert (tmp_path / "out.jsonl").read_text() == "mine\n"
 
 
-@pytest.mark.parametrize("kind", [".jsonl.gz", ".jsonl.zst"])
-def test_a_file_that_is_not_packed_is_left_as_it_is(tmp_path, kind):
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mine", [b"", b'{"my":1}', b'{"sentences": ["a"], "order": [0]}\n'])
+def test_a_file_without_a_state_is_left_as_it_is(tmp_path, kind, mine):
     path = tmp_path / f"out{kind}"
-    path.write_bytes(b"not packed at all")
-    with pytest.raises(UserError, match="not readable"):
-        open_answers(path, resume=True)
-    assert path.read_bytes() == b"not packed at all"
+    if kind == ".parquet":
+        path.mkdir()
+        (path / "part-00000.parquet").write_bytes(mine)
+    else:
+        path.write_bytes(mine)
+    refused(path, f"cannot resume: not written by .*out{kind}.state.json is missing")
+    assert not state_of(path).exists()
+
+
+@pytest.mark.parametrize("state", [b'{"my": 1}', b'{"my": 1}\n', b"\xff\n", b"[]\n"])
+def test_a_foreign_state_is_left_as_it_is(tmp_path, state):
+    path = tmp_path / "out.jsonl"
+    state_of(path).write_bytes(state)
+    for _ in range(2):
+        refused(path, "damaged, or not a state file of")
+        path.write_text("mine\n")
+
+
+def test_a_state_without_its_file_is_started_again(tmp_path):
+    path = tmp_path / "out.jsonl"
+    write(path, RECORDS)
+    whole = content(path)
+    path.unlink()
+    write(path, RECORDS[:3], settings={"model": "other"})
+    path.unlink()
+    write(path, RECORDS)
+    assert content(path) == whole
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pipe_or_a_file_of_another_kind_is_refused(tmp_path, kind):
+    os.mkfifo(tmp_path / f"pipe{kind}")
+    (tmp_path / f"other{kind}").touch() if kind == ".parquet" else (
+        tmp_path / f"other{kind}"
+    ).mkdir()
+    for name in ("pipe", "other"):
+        with pytest.raises(UserError, match=r"not a (folder|regular file): choose another --out"):
+            open_answers(tmp_path / f"{name}{kind}", True, SETTINGS)
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.jsonl.bz2", "out.gz", "out.jsonl.txt"])
 def test_other_names_are_refused(tmp_path, name):
     with pytest.raises(UserError, match=r"wanted a name in \.jsonl"):
-        open_answers(tmp_path / name, resume=False)
+        open_answers(tmp_path / name, False, SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -169,16 +404,18 @@ def test_what_no_part_can_hold_is_refused(tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_do_not_write_at_once(tmp_path, kind):
     path = tmp_path / f"out{kind}"
-    with open_answers(path, resume=False) as out:
+    out, _ = begin(path)
+    with out:
         with pytest.raises(UserError, match="another process is writing it"):
-            open_answers(path, resume=True)
-        out.add(RECORDS[0])
-    write(path, RECORDS[1:], resume=True)
+            open_answers(path, True, SETTINGS)
+        out.add(RECORDS[0], RECORDS[0])
+    write(path, RECORDS, resume=True)
     assert read(path) == RECORDS
 
 
 def test_slow_work_is_written_before_a_piece_is_full(tmp_path, monkeypatch):
-    monkeypatch.setattr(answers, "PATIENCE", 0.0)
-    with open_answers(tmp_path / "out.jsonl.gz", resume=False) as out:
-        out.add(RECORDS[0])
+    monkeypatch.setattr(answers, "MAX_PIECE_SECONDS", 0.0)
+    out, _ = begin(tmp_path / "out.jsonl.gz")
+    with out:
+        out.add(RECORDS[0], RECORDS[0])
         assert read(tmp_path / "out.jsonl.gz") == RECORDS[:1]

@@ -1,17 +1,29 @@
 """Every kind of encoder that transformers can load is read alike."""
 
 import json
+import re
 
 import pytest
 import torch
+from accelerate import Accelerator
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModel
 
 from bert4so.document import Puzzle
 from bert4so.errors import UserError
-from bert4so.modeling.encoder import architecture, load_config, load_packer, locate, pretrained
+from bert4so.modeling.encoder import (
+    architecture,
+    freeze,
+    load_config,
+    load_packer,
+    locate,
+    pretrained,
+)
 from bert4so.modeling.inputs.joined_input import JoinedInput
 from bert4so.modeling.sentence_encoders.joined_row import AtCls, JoinedRow, MeanOfPieces
+from bert4so.systems import SYSTEMS
+from bert4so.training.learner import Learner
+from conftest import tiny_run
 from tiny import KINDS, make_encoder
 
 SENTENCES = ("we eat bread", "sleep", "then go home now")
@@ -143,3 +155,45 @@ def test_the_reduced_configuration_describes_the_same_encoder(kind):
     whole, reduced = AutoConfig.from_pretrained(folder).to_dict(), load_config(folder).to_dict()
     changed = {key for key, value in reduced.items() if value != whole[key]}
     assert changed == {"architectures", "dtype", "_name_or_path"}
+
+
+def frozen(encoder, layers):
+    """The names of what is not trained when so many layers are frozen."""
+    model = architecture(load_config(str(encoder)))
+    freeze(model, layers)
+    return {name for name, weight in model.named_parameters() if not weight.requires_grad}
+
+
+@pytest.mark.parametrize(
+    "kind", ["bert", "electra", "distilbert", "roberta", "mpnet", "modernbert"]
+)
+def test_the_lowest_layers_and_what_is_below_them_are_frozen(kind, tmp_path):
+    encoder = make_encoder(kind, tmp_path)
+    names = {name for name, _ in architecture(load_config(str(encoder))).named_parameters()}
+    assert frozen(encoder, 0) == set()
+    for layers in (1, 2):
+        number = re.compile(r"layers?\.(\d+)\.")
+        below = {name for name in names if name.startswith("embeddings")}
+        own = {n for n in names if (found := number.search(n)) and int(found[1]) < layers}
+        assert below
+        assert own
+        assert frozen(encoder, layers) == below | own
+
+
+@pytest.mark.parametrize("kind, message", [("bert", "has 2 layers"), ("albert", "has 0 layers")])
+def test_layers_that_are_not_there_cannot_be_frozen(kind, message, tmp_path):
+    encoder = make_encoder(kind, tmp_path)
+    with pytest.raises(UserError, match=f"frozen_layers = 3: this encoder {message}"):
+        frozen(encoder, 3)
+
+
+@pytest.mark.parametrize("system", ["rank-tx-net", "b-tsort", "bert4so", "bert4so-joint"])
+def test_a_system_trains_what_is_not_frozen(system, encoder, tmp_path, puzzles):
+    run = tiny_run(system, encoder, tmp_path, model={"frozen_layers": 1})
+    model = SYSTEMS[system].build(run.model, SYSTEMS[system].make_input(run.model, []))
+    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+    Learner(Accelerator(cpu=True), model, run.train).step(puzzles)
+    still = {name for name, weight in model.named_parameters() if weight.equal(before[name])}
+    below = ("encoder.embeddings.", "encoder.encoder.layer.0.")
+    assert {name for name in before if any(part in name for part in below)} <= still
+    assert not any("encoder.encoder.layer.1.output" in name for name in still)

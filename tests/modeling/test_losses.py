@@ -2,6 +2,7 @@
 
 import math
 import random
+from itertools import pairwise
 from statistics import mean
 
 import pytest
@@ -10,9 +11,16 @@ import torch
 from bert4so.evaluation.metrics import kendall_tau
 from bert4so.modeling.base import States
 from bert4so.modeling.decoders.scores import ScoreDecoder
-from bert4so.modeling.losses import LEAST_GAP, list_mle, margin_list_mle
+from bert4so.modeling.losses import (
+    LEAST_GAP,
+    list_mle,
+    margin_list_mle,
+    pair_cross_entropy,
+    successor_cross_entropy,
+)
 from bert4so.systems import SYSTEMS
 from conftest import tiny_run
+from random_documents import batch_of
 
 
 def list_mle_by_hand(scores: list[float], order: list[int]) -> float:
@@ -222,3 +230,80 @@ def test_half_precision_scores_are_summed_in_full():
 def test_an_impossible_gamma_is_refused(gamma):
     with pytest.raises(ValueError, match="gamma"):
         of(lambda *args: margin_list_mle(*args, gamma=gamma), [0.0, 1.0], [0, 1])
+
+
+def pairs_by_hand(logits, order):
+    place = {i: k for k, i in enumerate(order)}
+    loss = 0.0
+    for i in order:
+        costs = []
+        for j in order:
+            if i != j:
+                chance = 1 / (1 + math.exp(-logits[i][j]))
+                costs.append(-math.log(chance if place[i] < place[j] else 1 - chance))
+        loss += mean(costs) if costs else 0
+    return loss
+
+
+def successors_by_hand(logits, order):
+    n, loss = len(order), 0.0
+    for i, j in pairwise([n, *order, n]):
+        shares = {k: math.exp(logits[i][k]) for k in [*order, n] if k != i}
+        loss -= math.log(shares[j] / sum(shares.values()))
+    return loss
+
+
+TABLES = {
+    "pairs": (pair_cross_entropy, pairs_by_hand, 0),
+    "successors": (successor_cross_entropy, successors_by_hand, 1),
+}
+
+
+def drawn_table(n, extra, seed, antisymmetric):
+    torch.manual_seed(seed)
+    table = torch.randn(n + extra, n + extra)
+    return table - table.T if antisymmetric else table
+
+
+def padded_table(table, size, extra):
+    """A table among longer ones: padding in the middle, start and end last. NaN must not count."""
+    n = len(table) - extra
+    own = [*range(n), *range(size, size + extra)]
+    padded = torch.full((size + extra, size + extra), 1e4)
+    padded[torch.tensor(own)[:, None], torch.tensor(own)] = table
+    return padded
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
+def test_a_loss_of_a_table_is_its_formula(kind, n):
+    function, by_hand, extra = TABLES[kind]
+    order = random.Random(n).sample(range(n), n)
+    table = drawn_table(n, extra, n, kind == "pairs")
+    mask = torch.ones(1, n, dtype=torch.bool)
+    found = function(table[None], torch.tensor([order]), mask)
+    assert found.item() == pytest.approx(by_hand(table.tolist(), order), rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_padding_and_batch_mates_change_no_loss_of_a_table(kind):
+    function, by_hand, extra = TABLES[kind]
+    orders = [[2, 0, 1], [0], [3, 1, 4, 0, 2], [1, 0]]
+    tables = [drawn_table(len(o), extra, k, kind == "pairs") for k, o in enumerate(orders)]
+    batch = batch_of(*orders)
+    stacked = torch.stack([padded_table(table, 5, extra) for table in tables]).requires_grad_()
+    loss = function(stacked, batch.order, batch.mask)
+    by_hands = [by_hand(t.tolist(), o) for t, o in zip(tables, orders, strict=True)]
+    assert loss.item() == pytest.approx(mean(by_hands), rel=1e-4)
+    loss.backward()
+    assert stacked.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_far_logits_are_no_trouble(kind):
+    function, _, extra = TABLES[kind]
+    table = (1000 * drawn_table(4, extra, 0, kind == "pairs"))[None].requires_grad_()
+    loss = function(table, torch.tensor([[2, 0, 3, 1]]), torch.ones(1, 4, dtype=torch.bool))
+    loss.backward()
+    assert loss.isfinite()
+    assert table.grad.isfinite().all()

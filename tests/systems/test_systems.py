@@ -14,7 +14,7 @@ STILL = ["decoder.score.2.bias", "self.key.bias"]
 """Endings of weights without a gradient: a softmax cancels what all sentences, or keys, share."""
 
 
-DEPENDS_ON_THE_SHUFFLE = {"cnn-ptrnet", "lstm-ptrnet", "bert4so"}
+DEPENDS_ON_THE_SHUFFLE = {"cnn-ptrnet", "lstm-ptrnet", "bert4so", "bert4so-joint"}
 """An LSTM over the sentences as they are given, or positions in the row, see where they stand."""
 
 DRAWS_NEGATIVES = {"variant-lstm-ptrnet"}

@@ -18,10 +18,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from bert4so.document import Document
-from bert4so.io.jsonl import write_records
 from bert4so.training.snapshot import newest_snapshot
 from conftest import assignments, tiny_values
 from forked import Forked
+from training import snapshots_reach, what_is_left, write_corpus
 
 EPOCHS = 3
 
@@ -34,17 +34,9 @@ def place(documents):
     """
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
-        yield filled(Path(folder), documents)
-
-
-def filled(folder, documents):
-    many = [Document(f"{d.id}-{k}", d.sentences) for d in documents for k in range(4)]
-    for split, some in (("train", many), ("valid", documents), ("test", documents)):
-        write_records(
-            folder / f"{split}.jsonl", ({"id": d.id, "sentences": d.sentences} for d in some)
-        )
-    (folder / "tiny.toml").write_text('system = "bert4so"\ncorpus = "."\n')
-    return folder
+        many = [Document(f"{d.id}-{k}", d.sentences) for d in documents for k in range(4)]
+        write_corpus(Path(folder), many, documents)
+        yield Path(folder)
 
 
 @pytest.fixture(scope="module")
@@ -65,14 +57,6 @@ def undisturbed(place, command):
     return what_is_left(place / "whole")
 
 
-def what_is_left(folder: Path) -> tuple[bytes, list[dict]]:
-    events = [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
-    for event in events:
-        for clock in ("seconds", "spent"):
-            event.pop(clock, None)
-    return (folder / "model.safetensors").read_bytes(), events
-
-
 def start(command, out, cwd, before=nullcontext):
     return Forked([*command, out], cwd, before)
 
@@ -81,13 +65,6 @@ def finish(command, out, cwd):
     process = start(command, out, cwd)
     _, said = process.communicate()
     assert process.returncode == 0, said
-
-
-def snapshots_reach(folder, steps):
-    try:
-        return any(int(path.stem) >= steps for path in folder.glob("snapshots/*.safetensors"))
-    except FileNotFoundError:  # cleared in this moment: the run is finished
-        return True
 
 
 def test_a_run_killed_again_and_again_ends_as_if_it_had_not_been(place, command, undisturbed):

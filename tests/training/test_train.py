@@ -1,7 +1,7 @@
 import json
+import math
 import os
 import shutil
-import time
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,6 +14,7 @@ from bert4so.document import Document
 from bert4so.errors import UserError
 from bert4so.evaluation.evaluate import measure, solve
 from bert4so.io.on_error import Skipping
+from bert4so.training import clock
 from bert4so.training.checkpoint import load_model, save_model
 from bert4so.training.loop import train
 from bert4so.training.run_documents import splits_of
@@ -21,6 +22,30 @@ from bert4so.training.trainer import Trainer
 from conftest import tiny_run
 
 COMMAND = "bert4so train tiny.toml"
+
+
+class SteadyTime:
+    """In place of the module `time`: each reading is 3/64 second after the one before."""
+
+    now = 0.0
+
+    def perf_counter(self):
+        self.now += 3 / 64
+        return self.now
+
+    process_time = perf_counter
+
+
+STEP = 2 * 3 / 64
+"""Seconds of a step: a clock has two times, each read once at its start and once at its end."""
+
+
+@pytest.fixture
+def steady_time(monkeypatch):
+    """Steps that all take the same time, whatever the machine does meanwhile."""
+    steady = SteadyTime()
+    monkeypatch.setattr(clock, "time", steady)
+    return steady
 
 
 def test_a_run_leaves_a_model_that_orders_and_all_that_is_known_of_it(run, splits, tmp_path):
@@ -152,56 +177,52 @@ def test_the_best_epoch_is_kept_not_the_last(encoder, splits, tmp_path):
     assert kept.tau + kept.pmr == pytest.approx(max(worths))
 
 
-def test_a_run_by_the_clock_ends_when_its_time_is_up(encoder, splits, tmp_path):
+def test_a_run_by_the_clock_ends_when_its_time_is_up(encoder, splits, tmp_path, steady_time):
     run = tiny_run("bert4so", encoder, tmp_path, minutes=0.02, train={"epochs": 1})
     train(run, splits, tmp_path / "run", COMMAND)
     steps = [event for event in events(tmp_path / "run") if "loss" in event]
-    assert steps[-1]["spent"] >= 1.2  # of CPU time, 0.02 minutes
-    assert steps[-2]["spent"] < 1.2
-    assert steps[-1]["epoch"] > 1
+    assert len(steps) == math.ceil(1.2 / STEP)  # 0.02 minutes
+    assert steps[-1]["epoch"] == math.ceil(len(steps) / 5)
     assert steps[-1]["learning_rate"] < 0.2 * max(step["learning_rate"] for step in steps)
     assert "metrics" in events(tmp_path / "run")[-1]  # and what it has come to is measured
 
 
 @pytest.mark.parametrize("how", [{"minutes": 0.02}, {"train": {"epochs": 5, "patience": 0}}])
-def test_validations_come_after_equal_shares_of_a_run(encoder, splits, tmp_path, how):
+def test_validations_come_after_equal_shares_of_a_run(encoder, splits, tmp_path, how, steady_time):
     run = tiny_run("bert4so", encoder, tmp_path, validations=3, **how)
     train(run, splits, tmp_path / "run", COMMAND)
     steps = [event for event in events(tmp_path / "run") if "loss" in event]
     found = [event["step"] for event in events(tmp_path / "run") if "metrics" in event]
-    clock = [
-        step["spent"] / 1.2 if "minutes" in how else step["step"] / len(steps) for step in steps
-    ]
+    whole = 1.2 / STEP if "minutes" in how else len(steps)
+    shares = [step["step"] / whole for step in steps]
     expected = [
-        1 + next(k for k, share in enumerate(clock) if share >= part / 3) for part in (1, 2)
+        1 + next(k for k, share in enumerate(shares) if share >= part / 3) for part in (1, 2)
     ]
     assert found == [*expected, len(steps)]
 
 
-def test_a_run_by_the_clock_has_no_patience(encoder, splits, tmp_path):
+def test_a_run_by_the_clock_has_no_patience(encoder, splits, tmp_path, steady_time):
     rates = dict.fromkeys(("sentence_encoder", "document_encoder", "decoder"), 1e-9)
     training = {"patience": 1, "learning_rate": rates}  # it learns nothing: no epoch is better
     run = tiny_run("bert4so", encoder, tmp_path, minutes=0.02, train=training)
     train(run, splits, tmp_path / "run", COMMAND)
-    assert events(tmp_path / "run")[-2]["spent"] >= 1.2
+    steps = [event for event in events(tmp_path / "run") if "loss" in event]
+    assert len(steps) == math.ceil(1.2 / STEP)
 
 
-def test_validation_takes_nothing_of_the_time(encoder, splits, tmp_path, monkeypatch):
+def test_validation_takes_nothing_of_the_time(encoder, splits, tmp_path, monkeypatch, steady_time):
     validate = Trainer.validate
 
     def slowly(trainer):
-        end = time.process_time() + 1
-        while time.process_time() < end:
-            pass
+        steady_time.now += 1000
         return validate(trainer)
 
     monkeypatch.setattr(Trainer, "validate", slowly)
     run = tiny_run("bert4so", encoder, tmp_path, validations=4, train={"epochs": 4})
     train(run, splits, tmp_path / "run", COMMAND)
     steps = [event for event in events(tmp_path / "run") if "loss" in event]
-    gaps = [b["spent"] - a["spent"] for a, b in pairwise(steps)]
-    assert max(gaps) < 1
-    assert max(b["seconds"] - a["seconds"] for a, b in pairwise(steps)) < 1
+    for name in ("spent", "seconds"):
+        assert {b[name] - a[name] for a, b in pairwise(steps)} == {STEP}
 
 
 @pytest.mark.parametrize(

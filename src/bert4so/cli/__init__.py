@@ -1,6 +1,5 @@
 """The command line. Results go to stdout, everything else to stderr."""
 
-import io
 import sys
 from importlib import metadata
 from typing import Annotated
@@ -15,6 +14,7 @@ from bert4so.cli.experiment import app as experiment
 from bert4so.cli.export import export
 from bert4so.cli.order import order
 from bert4so.cli.score import score
+from bert4so.cli.streams import fail, standard_streams
 from bert4so.cli.train import train
 from bert4so.common.progress import STDERR
 from bert4so.errors import UserError, os_message
@@ -69,14 +69,10 @@ def everywhere(
 
 def main() -> None:
     """Run a command. Exits with 2 where the user has something to put right."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # Half of a surrogate pair, which JSON can hold, goes out as it came in: as an escape.
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        app()
+        with standard_streams():
+            app()
     except UserError as error:
-        sys.stderr.write(f"bert4so: {error}\n")
-        sys.exit(error.exit_code)
+        fail(str(error), error.exit_code)
     except OSError as error:
-        sys.stderr.write(f"bert4so: {os_message(error)}\n")
-        sys.exit(UserError.exit_code)
+        fail(os_message(error), UserError.exit_code)

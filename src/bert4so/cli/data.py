@@ -120,7 +120,7 @@ def prepare(
     with progress_bar("reading", total, in_bytes=True) as advance:
         files = Files(source, advance)
         found = FORMS[form].read(files, Columns(named, text, id_), on_bad)
-        card = write(with_sentences(found), out, form, str(source), seed, on_bad)
+        card = write(with_sentences(found, on_bad=on_bad), out, form, str(source), seed, on_bad)
     if isinstance(on_bad, Skipping):
         on_bad.summary()
     if card.repaired:

@@ -19,6 +19,7 @@ from bert4so.cli.options import (
 from bert4so.common.progress import STDERR, progress_bar
 from bert4so.data.corpus import find_corpus, read_split, shuffle_seed, split_path
 from bert4so.document import Document, Puzzle
+from bert4so.errors import shorten
 from bert4so.evaluation.evaluate import Prediction, fits, predictions, reshuffled, truths
 from bert4so.evaluation.summary import Summary, rows, summarize
 from bert4so.inference.backend import Backend
@@ -124,7 +125,7 @@ def evaluate(
 
 
 def _fitting(backend: Backend, documents: Sequence[Document], on_bad: OnBad) -> list[Document]:
-    return [d for d in documents if fits(backend, Puzzle(d.sentences), d.id, on_bad)]
+    return [d for d in documents if fits(backend, Puzzle(d.sentences), shorten(d.id), on_bad)]
 
 
 def _write_page(

@@ -3,8 +3,9 @@
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice, tee
+from itertools import tee
 from pathlib import Path
 from typing import Annotated
 
@@ -15,21 +16,16 @@ from bert4so.common.progress import Advance, bars_are_shown, progress_bar, say
 from bert4so.document import Ordering, Puzzle
 from bert4so.errors import UserError
 from bert4so.evaluation.evaluate import fits
-from bert4so.evaluation.metrics import kendall_tau
-from bert4so.inference.backend import Backend
 from bert4so.inference.orderer import BUNDLED, MOST_PASSES, Orderer
 from bert4so.io.files import STDIN
 from bert4so.io.jsonl import Record, dumped
+from bert4so.io.model_files import hash_model
 from bert4so.io.on_error import OnBad, Skipping
 from bert4so.io.open_writer import open_answers
+from bert4so.io.output_state import Settings
+from bert4so.io.read_ahead import until_pauses
 from bert4so.io.resumable_writer import Answers
 from bert4so.io.source import count_documents, read_source
-
-NEAR = 0.05
-"""Scores that differ by less are of the same model."""
-
-ALIKE = 0.9
-"""So are orders of long documents whose Kendall's tau is higher."""
 
 
 class Format(StrEnum):
@@ -73,7 +69,7 @@ def order(
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with an OUT that was not finished.")
+        bool, typer.Option("--resume", help="Resume an OUT that was not finished.")
     ] = False,
     skip_bad: SkipBad = False,
 ) -> None:
@@ -82,7 +78,7 @@ def order(
     Text has a sentence a line and a blank line between documents; so has the answer. JSONL has
     {"sentences": [...]} a line; the answer is the same line with order (the numbers, from 0, of the
     sentences as they are to be read), scores, confidence and truncated added, and the other keys
-    carried along. A document may have any number of sentences. What the answer is does not depend
+    carried along. A document may have up to 10,000 sentences. What the answer is does not depend
     on how they were shuffled.
 
     bert4so order story.txt
@@ -96,84 +92,84 @@ def order(
     on_bad = bad_ones(skip_bad)
     has_records, records = read_source(file, on_bad)
     orderer = Orderer.from_pretrained(model)
-    documents = fitting(orderer.build_backend(passes), records, on_bad)
+    work = Work(orderer, passes, on_bad, file, records)
     if out is not None:
-        with open_answers(out, resume) as answers, _bar(file) as advance:
-            left = after(answers, documents, out, file)
-            check_same(answers.last, orderer, passes, out)
-            advance(answers.done)
-            for record, ordering in ordered(orderer, passes, left):
-                answers.add(answered(record, ordering))
-                advance(1)
+        settings: Settings = {"model": hash_model(model), "passes": passes, "skip_bad": skip_bad}
+        write_answers(work, open_answers(out, resume, settings))
         sys.stdout.write(f"{out}\n")
     else:
-        as_jsonl = format == Format.jsonl if format else has_records
-        # On a terminal the answers themselves show how far it is.
-        with _bar(file, shown=not sys.stdout.isatty()) as advance:
-            for number, (record, ordering) in enumerate(ordered(orderer, passes, documents)):
-                if as_jsonl:
-                    sys.stdout.write(dumped(answered(record, ordering)))
-                else:
-                    sys.stdout.write("\n" * (number > 0) + "\n".join(ordering.sentences) + "\n")
-                advance(1)
+        print_answers(work, as_jsonl=format == Format.jsonl if format else has_records)
     if isinstance(on_bad, Skipping):
         on_bad.summary()
 
 
-def _bar(file: Path, shown: bool = True) -> AbstractContextManager[Advance]:
-    """A progress bar over the documents of a file, which are counted where anyone sees it."""
-    # A pipe can be read once only.
-    countable = shown and bars_are_shown() and (file.is_file() or file.is_dir())
-    return progress_bar("ordering", count_documents(file) if countable else None, shown)
+@dataclass(frozen=True)
+class Work:
+    """The documents to order, and how.
+
+    file:    where they come from.
+    records: each with its place in the file.
+    """
+
+    orderer: Orderer
+    passes: int
+    on_bad: OnBad
+    file: Path
+    records: Iterator[tuple[str, Record]]
+
+    def documents(self) -> Iterator[Record]:
+        """The documents that the model can order."""
+        return self._fitting(self.records)
+
+    def answers(self) -> Iterator[tuple[Record, Ordering]]:
+        """Each of these documents with its ordering.
+
+        Those from a pipe are answered where it pauses, though more may follow.
+        """
+        is_pipe = not (self.file.is_file() or self.file.is_dir())
+        for some in until_pauses(self.records) if is_pipe else [self.records]:
+            documents, waiting = tee(self._fitting(some))
+            sentences = (document["sentences"] for document in waiting)
+            orderings = self.orderer.order_all(sentences, passes=self.passes)
+            yield from zip(documents, orderings, strict=True)
+
+    def bar(self, shown: bool = True) -> AbstractContextManager[Advance]:
+        """A progress bar over the documents, which are counted where anyone sees it."""
+        # A pipe can be read once only.
+        countable = shown and bars_are_shown() and (self.file.is_file() or self.file.is_dir())
+        total = count_documents(self.file) if countable else None
+        return progress_bar("ordering", total, shown)
+
+    def _fitting(self, records: Iterable[tuple[str, Record]]) -> Iterator[Record]:
+        backend = self.orderer.build_backend(self.passes)
+        for where, record in records:
+            if fits(backend, Puzzle(tuple(record["sentences"])), where, self.on_bad):
+                yield record
 
 
-def ordered(
-    orderer: Orderer, passes: int, documents: Iterable[Record]
-) -> Iterator[tuple[Record, Ordering]]:
-    """Each document with what was found."""
-    given, waiting = tee(documents)
-    sentences = (record["sentences"] for record in waiting)
-    return zip(given, orderer.order_all(sentences, passes=passes), strict=True)
+def write_answers(work: Work, out: Answers) -> None:
+    """Write the answers that are not yet there."""
+    with out, work.bar() as advance:
+        out.start(work.documents(), work.file)
+        if out.done:
+            say(f"{out.path}: going on after {out.done} documents")
+        advance(out.done)
+        for record, ordering in work.answers():
+            out.add(record, answered(record, ordering))
+            advance(1)
 
 
-def after(answers: Answers, documents: Iterator[Record], out: Path, file: Path) -> Iterator[Record]:
-    """The documents that have no answer yet; those that have one must be the same as before."""
-    if answers.done:
-        seen = next(islice(documents, answers.done - 1, None), None)
-        if seen is None or answers.last is None or seen["sentences"] != answers.last["sentences"]:
-            raise UserError(
-                f"{out} holds {answers.done} answers, but not to the first documents of {file}: "
-                "it cannot be gone on with"
-            )
-        say(f"{out}: going on after {answers.done} documents")
-    return documents
-
-
-def check_same(last: Record | None, orderer: Orderer, passes: int, out: Path) -> None:
-    """Refuse to go on with answers that this model would not have given."""
-    if last is None:
-        return
-    now = orderer.order(last["sentences"], passes)
-    before = last.get("scores")
-    if now.scores is None or before is None:
-        same = now.order == last.get("order")
-    elif orderer.by_windows(last["sentences"]):
-        # The least difference moves the windows, and a few sentences with them.
-        same = kendall_tau(now.order, last["order"]) > ALIKE
-    else:
-        # Of another version of onnxruntime they may differ a little.
-        same = max(abs(a - b) for a, b in zip(now.scores, before, strict=True)) < NEAR
-    if not same:
-        raise UserError(f"{out} was begun by another model, or by other --passes")
-
-
-def fitting(
-    backend: Backend, records: Iterable[tuple[str, Record]], on_bad: OnBad
-) -> Iterator[Record]:
-    """The records that the model can order."""
-    for where, record in records:
-        if fits(backend, Puzzle(tuple(record["sentences"])), where, on_bad):
-            yield record
+def print_answers(work: Work, as_jsonl: bool) -> None:
+    """Print each answer as soon as it is there."""
+    # On a terminal the answers themselves show how far it is.
+    with work.bar(shown=not sys.stdout.isatty()) as advance:
+        for number, (record, ordering) in enumerate(work.answers()):
+            if as_jsonl:
+                sys.stdout.write(dumped(answered(record, ordering)))
+            else:
+                sys.stdout.write("\n" * (number > 0) + "\n".join(ordering.sentences) + "\n")
+            sys.stdout.flush()
+            advance(1)
 
 
 def answered(record: Record, ordering: Ordering) -> Record:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_origin
 
-from bert4so.errors import UserError, quote
+from bert4so.errors import UserError, quote, shorten
 from bert4so.io.atomic import write_whole
 
 NAME = "corpus.json"
@@ -64,7 +64,7 @@ def read_card(folder: Path) -> Card | None:
         parts = {split: Part(**part) for split, part in facts.pop("parts").items()}
         card = Card(**facts, parts=parts)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError(f"{path}: not a data card: {error}") from None
+        raise UserError(f"{path}: not a data card: {shorten(str(error))}") from None
     _check_types(card, path)
     for part in parts.values():
         _check_types(part, path)

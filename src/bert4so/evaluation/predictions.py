@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from bert4so.document import Order, check_order
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote
 from bert4so.evaluation.metrics import interchange
 from bert4so.io.jsonl import Record, id_of, parse_records, sentences_of
 from bert4so.io.lines import read_lines
@@ -17,9 +17,9 @@ def read_pairs(predicted: Path, true: Path) -> list[tuple[Order, Order]]:
     """(predicted, true) for each document of the true file."""
     answers, truths = _read(predicted), _read(true)
     for missing in truths.keys() - answers.keys():
-        raise UserError(f'{predicted}: no order for document "{missing[0]}" of {true}')
+        raise UserError(f"{predicted}: no order for document {quote(missing[0])} of {true}")
     for extra in answers.keys() - truths.keys():
-        raise UserError(f'{predicted}: document "{extra[0]}" is not in {true}')
+        raise UserError(f"{predicted}: document {quote(extra[0])} is not in {true}")
     return [_pair(*answers[key], *truths[key]) for key in truths]
 
 

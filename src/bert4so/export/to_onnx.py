@@ -6,7 +6,7 @@ import shutil
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,20 @@ from torch import Tensor, nn
 
 from bert4so.common.machine import machine
 from bert4so.config.schema import Run
-from bert4so.document import Document, Puzzle
+from bert4so.document import Document, HeadWeights, Puzzle
 from bert4so.errors import UserError
 from bert4so.evaluation.evaluate import Prediction, fits, measure, solve
 from bert4so.export.graph_weights import Weights, named
 from bert4so.export.quantization import quantized
-from bert4so.inference.onnx_model import FORMAT, ExportedModel
+from bert4so.inference.onnx_model import FORMAT, JOINT, ExportedModel
 from bert4so.io.atomic import write_whole
 from bert4so.modeling.base import OrderingModel
+from bert4so.modeling.decoders.joint import JointDecoder
 from bert4so.modeling.decoders.scores import ScoreDecoder
 from bert4so.modeling.inputs.joined_input import JoinedBatch, JoinedInput
+from bert4so.ranking.objective import Objective
+from bert4so.ranking.search import solve_all
+from bert4so.systems.bert4so_joint import Config as JointConfig
 
 OPSET = 23
 """The first in which attention is one operator."""
@@ -37,13 +41,20 @@ OPSET = 23
 SAME = 0.99
 """In float32, the least share of documents that must come out in the same order."""
 
+ALONE = {
+    "scores": HeadWeights(1, 0, 0),
+    "before": HeadWeights(0, 1, 0),
+    "next": HeadWeights(0, 0, 1),
+}
+"""The weights of a search by one head."""
+
 LOST = 0.005
 """In int8, the most of tau that may be lost."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How near an exported model comes to the one it was made of.
+    """How near the orders of an exported model come to those of the one it was made of.
 
     same:          the share of documents that both put in the same order.
     tau, exported: Kendall's tau of either.
@@ -53,6 +64,13 @@ class Comparison:
     same: float
     tau: float
     exported: float
+
+    @classmethod
+    def of(cls, before: Sequence[Prediction], after: Sequence[Prediction]) -> "Comparison":
+        """Compare what two models made of the same documents."""
+        pairs = zip(before, after, strict=True)
+        same = [one.ordering.order == other.ordering.order for one, other in pairs]
+        return cls(len(same), float(np.mean(same)), measure(before).tau, measure(after).tau)
 
     def check(self, int8: bool) -> None:
         """Refuse a model that is not near enough."""
@@ -88,9 +106,12 @@ def export(
         graph = stretched(_graph(model, documents))
         onnx.save(quantized(graph) if int8 else graph, partial / "model.onnx")
         _write_facts(partial, run, {"command": command, "int8": int8})
-        compared = _compared(model, ExportedModel.load(partial), documents)
-        compared.check(int8)
-        facts = {"command": command, "int8": int8, "compared": asdict(compared)}
+        compared, heads = _compared(model, ExportedModel.load(partial), documents, int8)
+        facts = {
+            "command": command,
+            "int8": int8,
+            "compared": {**asdict(compared), **{name: asdict(own) for name, own in heads.items()}},
+        }
         _write_facts(partial, run, facts)
         write_whole(partial / "README.md", _card(run, out, compared, facts).encode())
         partial.rename(out)
@@ -100,18 +121,20 @@ def export(
 
 
 def _input_of(model: OrderingModel[Any]) -> JoinedInput:
-    if not isinstance(model.input, JoinedInput) or not isinstance(model.decoder, ScoreDecoder):
+    if not isinstance(model.input, JoinedInput) or not isinstance(
+        model.decoder, ScoreDecoder | JointDecoder
+    ):
         raise UserError("only systems that score the sentences of one joined row can be exported")
     return model.input
 
 
 def _weights(model: OrderingModel[Any]) -> Weights:
     """Those of the model, called as in what is exported."""
-    return {name: weight.numpy() for name, weight in _Scores(model).state_dict().items()}
+    return {name: weight.numpy() for name, weight in _Heads(model).state_dict().items()}
 
 
-class _Scores(nn.Module):
-    """What is exported: rows to scores."""
+class _Heads(nn.Module):
+    """What is exported: rows to what the heads of the decoder say."""
 
     def __init__(self, model: OrderingModel[JoinedBatch]) -> None:
         super().__init__()
@@ -125,7 +148,7 @@ class _Scores(nn.Module):
         starts: Tensor,
         owners: Tensor,
         mask: Tensor,
-    ) -> Tensor:
+    ) -> tuple[Tensor, ...]:
         known = segments if _input_of(self.model).packer.layout.segments else None
         batch = JoinedBatch(
             mask=mask,
@@ -137,9 +160,11 @@ class _Scores(nn.Module):
             starts=starts,
             owners=owners,
         )
-        decoder = self.model.decoder
+        states, decoder = self.model.encode(batch), self.model.decoder
+        if isinstance(decoder, JointDecoder):
+            return decoder.heads(states)
         assert isinstance(decoder, ScoreDecoder)
-        return decoder.scores(self.model.encode(batch))
+        return (decoder.scores(states),)
 
 
 def _graph(model: OrderingModel[Any], documents: Sequence[Document]) -> onnx.ModelProto:
@@ -151,12 +176,12 @@ def _graph(model: OrderingModel[Any], documents: Sequence[Document]) -> onnx.Mod
     second = {name: sentences if name in ("starts", "mask") else tokens for name in names}
     with _quietly():
         program = torch.onnx.export(
-            _Scores(model).eval(),
+            _Heads(model).eval(),
             tuple(torch.from_numpy(getattr(rows, name)) for name in names),
             dynamo=True,
             opset_version=OPSET,
             input_names=names,
-            output_names=["scores"],
+            output_names=JOINT if isinstance(model.decoder, JointDecoder) else JOINT[:1],
             dynamic_shapes={name: {0: batch, 1: second[name]} for name in names},
             verbose=False,
         )
@@ -224,26 +249,54 @@ def _quietly() -> Iterator[None]:
 
 
 def _compared(
-    model: OrderingModel[Any], exported: ExportedModel, documents: Sequence[Document]
-) -> Comparison:
+    model: OrderingModel[Any], exported: ExportedModel, documents: Sequence[Document], int8: bool
+) -> tuple[Comparison, dict[str, Comparison]]:
+    """How near the orders come, and those that each head would give alone where there are several.
+
+    Raises `UserError` where they are not near enough.
+    """
     before, after = solve(model, documents), solve(exported, documents)
-    pairs = zip(before, after, strict=True)
-    same = [one.ordering.order == other.ordering.order for one, other in pairs]
-    return Comparison(len(documents), float(np.mean(same)), _tau(before), _tau(after))
+    compared = Comparison.of(before, after)
+    compared.check(int8)
+    alone = ALONE if isinstance(model.decoder, JointDecoder) else {}
+    heads = {
+        name: Comparison.of(_decided_by(before, weights), _decided_by(after, weights))
+        for name, weights in alone.items()
+    }
+    for name, own in heads.items():
+        try:
+            own.check(int8)
+        except UserError as error:
+            raise UserError(f"by {name} alone: {error}") from None
+    return compared, heads
 
 
-def _tau(solved: Sequence[Prediction]) -> float:
-    return measure(solved).tau
+def _decided_by(solved: Sequence[Prediction], weights: HeadWeights) -> list[Prediction]:
+    """The orders that the search finds by other weights."""
+    said = [replace(one.ordering, weights=weights) for one in solved]
+    solutions = solve_all([Objective.of(ordering) for ordering in said])
+    return [
+        replace(one, ordering=replace(ordering, order=solution.order))
+        for one, ordering, solution in zip(solved, said, solutions, strict=True)
+    ]
 
 
 def _write_facts(folder: Path, run: Run, facts: dict[str, Any]) -> None:
     whole = {
         "format": FORMAT,
         **facts,
+        **_search_of(run),
         "run": json.loads(run.model_dump_json()),
         "machine": machine(),
     }
     write_whole(folder / "export.json", (json.dumps(whole, indent=1) + "\n").encode())
+
+
+def _search_of(run: Run) -> dict[str, Any]:
+    """The weights of the search, where a run's system has one."""
+    if not isinstance(run.model, JointConfig):
+        return {}
+    return {"search": run.model.model_dump(include={"decode", "weights"})}
 
 
 def _card(run: Run, out: Path, compared: Comparison, facts: dict[str, Any]) -> str:

@@ -48,14 +48,17 @@ BYTES = {FLOAT: 4, 2: 1, 3: 1, 6: 4, INT64: 8, BOOL: 1}
 """Bytes per number of a type: float32, uint8, int8, int32, int64, bool."""
 
 INPUTS = {
-    b"ids": INT64,
-    b"real": BOOL,
-    b"segments": INT64,
-    b"starts": INT64,
-    b"owners": INT64,
-    b"mask": BOOL,
+    b"ids": (INT64, 2),
+    b"real": (BOOL, 2),
+    b"segments": (INT64, 2),
+    b"starts": (INT64, 2),
+    b"owners": (INT64, 2),
+    b"mask": (BOOL, 2),
 }
-OUTPUTS = {b"scores": FLOAT}
+OUTPUTS = {b"scores": (FLOAT, 2)}
+JOINT_OUTPUTS = {**OUTPUTS, b"before": (FLOAT, 3), b"next": (FLOAT, 3)}
+"""The type and the number of dimensions of each output: of graphs that only score, and of graphs
+that also say which of two sentences is read first, and which after which."""
 
 UNLIMITED = (2**63 - 1, -(2**63))
 """What the end of a slice may be; as a shape, onnxruntime refuses it."""
@@ -106,8 +109,8 @@ class _Refused(Exception):  # noqa: N818 (becomes a UserError)
     """Says what is wrong with a file."""
 
 
-def check_onnx(path: Path) -> None:
-    """Refuse a file that onnxruntime should not be given."""
+def check_onnx(path: Path) -> frozenset[str]:
+    """Refuse a file that onnxruntime should not be given; returns the names of its outputs."""
     if not path.is_file():
         raise UserError(f"{path}: no such file")
     size = path.stat().st_size
@@ -117,13 +120,13 @@ def check_onnx(path: Path) -> None:
         # Mapped, so that the weights are not read. Closed with the last view of it.
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     try:
-        _check_model(memoryview(data))
+        return _check_model(memoryview(data))
     except (_Refused, IndexError) as error:
         reason = MALFORMED if isinstance(error, IndexError) else error
         raise UserError(f"{path}: not a model that `bert4so export` wrote: {reason}") from None
 
 
-def _check_model(view: View) -> None:
+def _check_model(view: View) -> frozenset[str]:
     model = _message(view, "the model", MODEL)
     for opset in model.get("opset", []):
         _known_domain(_message(opset, "the list of operators", OPSET))
@@ -139,8 +142,11 @@ def _check_model(view: View) -> None:
         _check_weight(_message(weight, "a weight", TENSOR))
     inputs = dict(_port(value) for value in graph.get("input", []))
     outputs = dict(_port(value) for value in graph.get("output", []))
-    if not inputs.items() <= INPUTS.items() or outputs != OUTPUTS or b"ids" not in inputs:
-        raise _Refused("its inputs or outputs are not those of rows and scores")
+    if not inputs.items() <= INPUTS.items() or b"ids" not in inputs:
+        raise _Refused("its inputs are not those of rows")
+    if outputs not in (OUTPUTS, JOINT_OUTPUTS):
+        raise _Refused("its outputs are not those of a system that can be exported")
+    return frozenset(name.decode() for name in outputs)
 
 
 def _known_domain(message: Message) -> frozenset[bytes]:
@@ -177,15 +183,14 @@ def _check_integers(values: Collection[int]) -> None:
             raise _Refused(f"a weight has the integer {value}, more than {MAX_SHAPE_VALUE:,}")
 
 
-def _port(value: Value) -> tuple[bytes, int]:
-    """The name and type of an input or output, which must be a table."""
+def _port(value: Value) -> tuple[bytes, tuple[int, int]]:
+    """The name of an input or output, its type and how many dimensions it has."""
     port = _message(value, "an input", PORT)
     whole = _message(_single(port, "type"), "the type of an input", TYPE)
     tensor = _message(_single(whole, "tensor"), "the type of an input", TENSOR_TYPE)
     shape = _message(_single(tensor, "shape"), "the shape of an input", SHAPE)
-    if len(shape.get("dimension", [])) != 2:
-        raise _Refused("an input or output is not a table")
-    return bytes(_view(_single(port, "name"))), _int(_single(tensor, "type"))
+    kind = _int(_single(tensor, "type")), len(shape.get("dimension", []))
+    return bytes(_view(_single(port, "name"))), kind
 
 
 def _message(value: Value, what: str, known: Mapping[int, str]) -> Message:

@@ -2,10 +2,10 @@
 
 A folder that `bert4so export` wrote holds
 
-model.onnx                     rows to scores
+model.onnx                     rows to what the model's heads say
 tokenizer.json, layout.json    sentences to rows
 config.json                    the encoder's, for those who train on
-export.json                    what it was made of, and how near it came to that
+export.json                    what it was made of, how near it came to that, the search's weights
 README.md                      the model card
 """
 
@@ -21,18 +21,34 @@ from numpy.typing import NDArray
 
 from bert4so.common.machine import cores
 from bert4so.data.batches import within_budget
-from bert4so.document import Ordering, Puzzle
+from bert4so.document import Decision, HeadWeights, Ordering, Puzzle
 from bert4so.errors import UserError, quote
 from bert4so.inference.onnx_check import check_onnx
-from bert4so.io.model_files import first_line, read_object
+from bert4so.io.model_files import (
+    check_keys,
+    first_line,
+    inner_object,
+    number,
+    read_object,
+    string,
+)
+from bert4so.ranking.objective import MAX_WEIGHT
 from bert4so.ranking.plackett_luce import NotFiniteError, check_finite, ranked
+from bert4so.ranking.search import Reading, decide
 from bert4so.text.packing import Packer, Row
 
-FORMAT = 1
-"""The format of the folder. A folder of another format is refused."""
+FORMAT = 2
+READABLE = (1, FORMAT)
+"""The format of the folder, and those that this version reads. Since format 2 a graph may have the
+outputs `before` and `next` beside `scores`, and export.json the weights of the search for them."""
+
+JOINT = ["scores", "before", "next"]
+"""The outputs of a graph of a system that says more than scores."""
 
 BUDGET = 256
 """Tokens, padding included, that a core scores at once."""
+
+Table = NDArray[np.float32]
 
 QUIET = 3
 """onnxruntime's number for: errors only."""
@@ -41,18 +57,22 @@ QUIET = 3
 class ExportedModel:
     """An exported model: a `Backend`. It answers a puzzle alone as it does among others."""
 
-    def __init__(self, path: Path, packer: Packer) -> None:
+    def __init__(self, path: Path, packer: Packer, weights: HeadWeights | None) -> None:
+        """weights: of the search, where the graph gives more than scores."""
         self.path = path
         self.packer = packer
+        self.weights = weights
         self.all_cores = _session(path, threads=cores())
         self.wanted = [wanted.name for wanted in self.all_cores.get_inputs()]
+        self.heads = JOINT if weights else JOINT[:1]
 
     @classmethod
     def load(cls, folder: Path) -> "ExportedModel":
         """The model of a folder, which may come from a stranger."""
-        check_format(folder / "export.json")
-        check_onnx(folder / "model.onnx")
-        return cls(folder / "model.onnx", Packer.load(folder))
+        facts = check_format(folder / "export.json")
+        outputs = check_onnx(folder / "model.onnx")
+        weights = _weights(folder / "export.json", facts) if len(outputs) > 1 else None
+        return cls(folder / "model.onnx", Packer.load(folder), weights)
 
     @cached_property
     def one_core(self) -> onnxruntime.InferenceSession:
@@ -66,45 +86,65 @@ class ExportedModel:
     def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
         """One ordering a puzzle, in the order of the puzzles."""
         rows = self.packer.pack_all([puzzle.sentences for puzzle in puzzles])
-        found: dict[int, Ordering] = {}
+        said: dict[int, list[Table]] = {}
         batches = within_budget([len(row.ids) for row in rows], BUDGET)
-        scored = self._scored([[rows[i] for i in chosen] for chosen in batches])
-        for chosen, table in zip(batches, scored, strict=True):
-            for i, scores in zip(chosen, table, strict=True):
-                cut = np.flatnonzero(rows[i].cut).tolist()
-                found[i] = Ordering.of(puzzles[i], ranked(scores[: len(rows[i].cut)]), cut)
-        return [found[i] for i in range(len(puzzles))]
+        answered = self._answered([[rows[i] for i in chosen] for chosen in batches])
+        for chosen, tables in zip(batches, answered, strict=True):
+            said.update(zip(chosen, map(list, zip(*tables, strict=True)), strict=True))
+        decisions = self._decide([(said[i], len(row.cut)) for i, row in enumerate(rows)])
+        return [
+            Ordering.of(puzzle, decision, np.flatnonzero(row.cut).tolist())
+            for puzzle, decision, row in zip(puzzles, decisions, rows, strict=True)
+        ]
 
-    def _scored(self, batches: Sequence[Sequence[Row]]) -> Iterator[NDArray[np.float32]]:
-        """A line of scores for each row of each batch."""
+    def _decide(self, said: Sequence[tuple[list[Table], int]]) -> list[Decision]:
+        """The decisions on what the heads say of some documents, of so many sentences each."""
+        if self.weights is None:
+            return [ranked(scores[:n]) for (scores,), n in said]
+        return decide([Reading.of_row(tables, n) for tables, n in said], self.weights)
+
+    def _answered(self, batches: Sequence[Sequence[Row]]) -> Iterator[list[Table]]:
+        """What each head says of each batch: a table of each, a document a row."""
         if len(batches) < 2:
-            yield from (self._scores(self.all_cores, rows) for rows in batches)
+            yield from (self._ask(self.all_cores, rows) for rows in batches)
             return
         session = self.one_core
         with ThreadPoolExecutor(cores()) as pool:
-            yield from pool.map(lambda rows: self._scores(session, rows), batches)
+            yield from pool.map(lambda rows: self._ask(session, rows), batches)
 
-    def _scores(
-        self, session: onnxruntime.InferenceSession, rows: Sequence[Row]
-    ) -> NDArray[np.float32]:
+    def _ask(self, session: onnxruntime.InferenceSession, rows: Sequence[Row]) -> list[Table]:
         stacked = vars(self.packer.stack(rows))
         try:
-            table: NDArray[np.float32] = session.run(
-                ["scores"], {name: stacked[name] for name in self.wanted}
-            )[0]
-            _check_scores(table, stacked["mask"])
+            tables: list[Table] = session.run(
+                self.heads, {name: stacked[name] for name in self.wanted}
+            )
+            _check_tables(tables, stacked["mask"])
         except NotFiniteError as error:
             raise UserError(f"{self.path.parent}: {error}") from None
         except Exception as error:  # onnxruntime has no exception of its own that is public
             raise UserError(f"{self.path}: the model fails: {first_line(error)}") from None
-        return table
+        return tables
 
 
-def _check_scores(table: NDArray[np.float32], mask: NDArray[np.bool_]) -> None:
-    """Refuse a table of scores that does not have one for each sentence."""
-    if table.shape != mask.shape:
-        raise ValueError(f"it gives scores of the shape {table.shape}, not {mask.shape}")
-    check_finite(table[mask])
+def _check_tables(tables: Sequence[Table], mask: NDArray[np.bool_]) -> None:
+    """Refuse tables that do not say something of each sentence, each pair and each successor."""
+    documents, n = mask.shape
+    shapes = [mask.shape, (documents, n, n), (documents, n + 1, n + 1)]
+    ends = np.concatenate([mask, np.ones((documents, 1), np.bool_)], axis=1)
+    real = [mask, mask[:, :, None] & mask[:, None], ends[:, :, None] & ends[:, None]]
+    for name, table, shape, own in zip(JOINT, tables, shapes, real, strict=False):
+        if table.shape != shape:
+            raise ValueError(f"it gives {name} of the shape {table.shape}, not {shape}")
+        check_finite(table[own])
+
+
+def _weights(path: Path, facts: dict[str, Any]) -> HeadWeights:
+    """The weights of the search in an export.json: those of its own aim."""
+    search = inner_object(path, facts, "search")
+    presets = inner_object(path, search, "weights")
+    chosen = inner_object(path, presets, string(path, search, "decode"))
+    check_keys(path, chosen, JOINT)
+    return HeadWeights(*(number(path, chosen, head, 0, MAX_WEIGHT) for head in JOINT))
 
 
 def _session(path: Path, threads: int) -> onnxruntime.InferenceSession:
@@ -131,9 +171,9 @@ def check_format(path: Path) -> dict[str, Any]:
     given = read_object(path)
     if "format" not in given:
         raise UserError(f"{path.parent}: not written by `bert4so export`: no format in {path.name}")
-    if given["format"] != FORMAT:
+    if given["format"] not in READABLE:
         raise UserError(
-            f"{path.parent}: has format {quote(given['format'])}, but this version reads format "
-            f"{FORMAT}: pip install --upgrade bert4so"
+            f"{path.parent}: has format {quote(given['format'])}, but this version reads formats "
+            f"{' and '.join(map(str, READABLE))}: pip install --upgrade bert4so"
         )
     return given

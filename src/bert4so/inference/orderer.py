@@ -7,10 +7,10 @@ from typing import Self
 
 from bert4so.common.progress import progress_bar
 from bert4so.document import Ordering, Puzzle
-from bert4so.errors import UserError
-from bert4so.inference.backend import Backend
+from bert4so.errors import UserError, quote
+from bert4so.inference.backend import Backend, check_length
 from bert4so.inference.passes import Passes
-from bert4so.inference.windows import Windows, fits_a_row
+from bert4so.inference.windows import Windows
 from bert4so.text.packing import Packer
 
 BUNDLED = Path(__file__).parents[1] / "pretrained"
@@ -84,10 +84,6 @@ class Orderer:
         passed = Passes(self.backend, passes)
         return passed if self.packer is None else Windows(passed, self.packer)
 
-    def by_windows(self, sentences: Sequence[str]) -> bool:
-        """Whether a document is more than the model reads at once."""
-        return self.packer is not None and not fits_a_row(self.packer, _puzzle(sentences))
-
 
 def _ordered(
     backend: Backend,
@@ -126,5 +122,7 @@ def _buffers(documents: Iterable[Sequence[str]], buffer: int) -> Iterator[list[P
 
 def _puzzle(sentences: Sequence[str]) -> Puzzle:
     if isinstance(sentences, str):
-        raise UserError(f"{sentences[:40]!r} is one string: wanted a list of sentences")
-    return Puzzle(tuple(sentences))
+        raise UserError(f"{quote(sentences)} is one string: wanted a list of sentences")
+    puzzle = Puzzle(tuple(sentences))
+    check_length(puzzle)
+    return puzzle

@@ -5,6 +5,10 @@ along the order found so far, each half over the next. Each says how likely ever
 sentences are read in this order or that; from all that was said in all rounds, each sentence gets a
 strength, by which they are ordered. A sentence is read once in the first round and about twice in
 every other, so that the cost grows as the document does.
+
+Of a system that also says which sentence follows which (`Decision.next`), only the pairs are used,
+and the answer has no `next`: what follows a sentence in a window is the next one of those that
+happen to be in it, and not of the document.
 """
 
 from collections.abc import Sequence
@@ -16,7 +20,7 @@ from numpy.typing import NDArray
 
 from bert4so.common.stable_hash import stable_hash
 from bert4so.document import Decision, Order, Ordering, Puzzle
-from bert4so.inference.backend import Backend
+from bert4so.inference.backend import Backend, check_length
 from bert4so.ranking.bradley_terry import Pairs, strengths
 from bert4so.text.packing import Packer
 
@@ -36,7 +40,8 @@ class Windows:
         self.rounds = rounds
 
     def check(self, puzzle: Puzzle) -> None:
-        """Nothing is too long."""
+        """Raise `UserError` for too many sentences; none of them is too long."""
+        check_length(puzzle)
 
     def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
         """One ordering a puzzle, in the order of the puzzles."""

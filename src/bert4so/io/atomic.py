@@ -1,5 +1,6 @@
 """Files that are there whole or not at all, whatever happens while they are written."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,19 +22,21 @@ def write_whole(path: Path, data: bytes) -> None:
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """A file to be written bit by bit, as `write_whole` does; where that fails, it is not there."""
     partial = path.with_name(f"{path.name}.partial")
+    if path.exists() and not path.is_file():  # it would replace a device or a pipe
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
     try:
         with partial.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         # A write that fails does not say of which file.
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make sure that a new name in a folder is on the disk, where folders can be synced."""
     if os.name == "nt":
         return

@@ -1,141 +1,85 @@
-"""Answers as JSONL: it grows by lines; packed (.gz, .zst), by chunks, each a frame of its own."""
+"""Answers as JSONL: it grows by lines; compressed (.gz, .zst), by pieces, each its own frame."""
 
 import gzip
-import json
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any
 
 from bert4so.errors import UserError
-from bert4so.io.files import BLOCK
 from bert4so.io.jsonl import Record, dumped
-from bert4so.io.lines import reading
-from bert4so.io.resumable_writer import CHUNK, Answers
+from bert4so.io.output_state import Settings, write_all
+from bert4so.io.resumable_writer import Answers, hash_bytes
+
+Pack = Callable[[bytes], bytes]
+"""Compresses a text as one frame."""
 
 
 class Frames(Answers):
-    """JSONL, plain or packed."""
+    """JSONL, plain or compressed."""
 
-    def __init__(self, path: Path) -> None:
-        self.codec = CODECS[path.suffix]
-        self.pack = self.codec.packer(path)
-        self.whole: int | None = 0
-        path.touch()
-        super().__init__(path, self.codec.chunk)
-        self.file = path.open("ab")
+    def __init__(self, path: Path, settings: Settings) -> None:
+        self.compress = PACKERS[path.suffix](path)
+        self.descriptor: int | None = None
+        super().__init__(path, settings, by_line=path.suffix == ".jsonl")
 
-    def look(self) -> None:
-        with reading(self.path), self.path.open("rb") as file:
-            for end, text in self.codec.pieces(file):
-                self.whole = end
-                self.done += text.count(b"\n")
-                self.last = _last_record(self.path, text)
+    def create(self) -> None:
+        self._open(os.O_CREAT | os.O_EXCL)
 
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        if kind is None:
-            self._cut_off()
-        super().__exit__(kind, *error)
+    def cut(self) -> None:
+        os.ftruncate(self._open(), sum(piece.bytes for piece in self.kept))
 
-    def _cut_off(self) -> None:
-        """Let go of what is left of a piece.
+    def _open(self, flags: int = 0) -> int:
+        # To append is to write at the end, wherever that is: it is cut after it was opened.
+        self.descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | flags, 0o666)
+        return self.descriptor
 
-        Not before something is to be written: until then it may prove to be another's file.
-        """
-        if self.whole is not None:
-            self.file.truncate(self.whole)
-            self.whole = None
+    def hash_piece(self, number: int, start: int, size: int) -> str | None:
+        with self.path.open("rb") as file:
+            file.seek(start)
+            return hash_bytes(file, size)
 
-    def write(self, records: Sequence[Record]) -> None:
-        self._cut_off()
-        text = "".join(map(dumped, records)).encode()
-        self.file.write(self.pack(text))
-        self.file.flush()
+    def check_rest(self) -> None:
+        written = sum(piece.bytes for piece in self.state.pieces)
+        # If the process was killed, what follows the last piece is its own.
+        if self.state.ended and self.path.stat().st_size > written:
+            raise UserError(
+                f"{self.path}: cannot resume: something was added to it: remove that, or delete "
+                f"{self.path} to start again"
+            )
+
+    def pack(self, answers: Sequence[Record]) -> bytes:
+        return self.compress("".join(map(dumped, answers)).encode())
+
+    def append(self, data: bytes) -> None:
+        assert self.descriptor is not None, "start() has opened it"
+        write_all(self.descriptor, data)
+
+    def sync(self) -> None:
+        assert self.descriptor is not None, "start() has opened it"
+        os.fsync(self.descriptor)
 
     def close(self) -> None:
-        self.file.close()
+        if self.descriptor is not None:
+            os.close(self.descriptor)
         super().close()
 
 
-def _last_record(path: Path, text: bytes) -> Record:
-    line = text[:-1].rpartition(b"\n")[2]
-    try:
-        record: Record = json.loads(line)
-        if {"sentences", "order"} <= record.keys():
-            return record
-    except (ValueError, AttributeError):
-        pass
-    raise UserError(f"{path}: {line[:40]!r} is no answer: it cannot be gone on with")
+def _gzip(path: Path) -> Pack:
+    # Without the time, so that the same answers are the same bytes.
+    return lambda data: gzip.compress(data, mtime=0)
 
 
-Piece = tuple[int, bytes]
-"""Where a piece of a file ends, and its text."""
-
-
-@dataclass(frozen=True)
-class Codec:
-    """How JSONL is packed.
-
-    packer: packs a text as one piece.
-    pieces: the whole pieces of a file; what follows the last of them is of no use.
-    chunk:  documents in a piece.
-    """
-
-    packer: Callable[[Path], Callable[[bytes], bytes]]
-    pieces: Callable[[IO[bytes]], Iterator[Piece]]
-    chunk: int
-
-
-def _lines(file: IO[bytes]) -> Iterator[Piece]:
-    """Whole lines, as many at a time as a block holds."""
-    end, rest = 0, b""
-    while block := file.read(BLOCK):
-        whole, newline, rest = (rest + block).rpartition(b"\n")
-        if newline:
-            end += len(whole) + 1
-            yield end, whole + newline
-
-
-def _frames(file: IO[bytes], unpacker: Callable[[], Any]) -> Iterator[Piece]:
-    """What each frame of a packed file holds."""
-    frame, text = unpacker(), b""
-    while block := file.read(BLOCK):
-        while block:
-            text += frame.decompress(block)
-            if not frame.eof:
-                break
-            block = frame.unused_data
-            yield file.tell() - len(block), text
-            frame, text = unpacker(), b""
-
-
-def _zst_unpacker() -> Any:
-    import zstandard
-
-    return zstandard.ZstdDecompressor().decompressobj()
-
-
-def _zst_packer(path: Path) -> Callable[[bytes], bytes]:
+def _zst(path: Path) -> Pack:
     try:
         import zstandard
     except ModuleNotFoundError:
         raise UserError(f"{path}: to be packed with zst: pip install 'bert4so[data]'") from None
-    compress: Callable[[bytes], bytes] = zstandard.ZstdCompressor().compress
+    compress: Pack = zstandard.ZstdCompressor(write_checksum=True).compress
     return compress
 
 
-CODECS = {
-    ".jsonl": Codec(packer=lambda path: bytes, pieces=_lines, chunk=1),
-    ".gz": Codec(
-        packer=lambda path: gzip.compress,
-        pieces=partial(_frames, unpacker=partial(zlib.decompressobj, wbits=31)),
-        chunk=CHUNK,
-    ),
-    ".zst": Codec(
-        packer=_zst_packer,
-        pieces=partial(_frames, unpacker=_zst_unpacker),
-        chunk=CHUNK,
-    ),
+PACKERS: dict[str, Callable[[Path], Pack]] = {
+    ".jsonl": lambda path: bytes,
+    ".gz": _gzip,
+    ".zst": _zst,
 }

@@ -4,6 +4,7 @@ A file is refused before it is read where it is too large, and its values where 
 type and size that the code below them relies on.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,12 @@ MAX_LAYERS = 128
 """Of anything that is stacked or repeated. Where repeated layers share their weights, the file of
 weights does not show how many there are.
 """
+
+ANSWER_FILES = (
+    *("model.onnx", "tokenizer.json", "layout.json"),  # of an export
+    *("model.safetensors", "run.toml", "input/**/*"),  # of a run
+)
+"""The files of a model's folder that its answers depend on."""
 
 MAX_REASON_CHARACTERS = 200
 """Of the message of a library that is shown in ours."""
@@ -91,6 +98,25 @@ def string(path: Path, given: Mapping[str, object], key: str) -> str:
     return value
 
 
+def number(path: Path, given: Mapping[str, object], key: str, least: float, most: float) -> float:
+    """A number of an object, refused outside of a range."""
+    value = given.get(key)
+    # NaN is in no range.
+    if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
+        raise UserError(
+            f'{path}: "{key}" must be a number from {least} to {most} (got {quote(value)})'
+        )
+    return float(value)
+
+
+def inner_object(path: Path, given: Mapping[str, object], key: str) -> dict[str, Any]:
+    """An object in an object."""
+    value = given.get(key)
+    if not isinstance(value, dict):
+        raise UserError(f'{path}: "{key}" must be an object (got {quote(value)})')
+    return value
+
+
 def first_line(error: BaseException) -> str:
     """The first line of a library's message, shortened; the error's type where it has none."""
     lines = str(error).strip().splitlines()
@@ -103,6 +129,17 @@ def is_interrupt(error: BaseException) -> bool:
     A panic of a library in Rust is a BaseException too, and says only that the file is bad.
     """
     return isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit)
+
+
+def hash_model(folder: Path) -> str:
+    """A hash of the files that a model's answers depend on, wherever the folder is."""
+    files = {file for pattern in ANSWER_FILES for file in folder.glob(pattern) if file.is_file()}
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
+    return digest.hexdigest()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

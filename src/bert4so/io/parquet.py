@@ -5,24 +5,52 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote, shorten
 from bert4so.io.lines import reading
+from bert4so.io.on_error import OnBad, stop
 
 ROWS = 1024
 """Rows that are read at a time."""
 
+Row = dict[str, Any]
 
-def read_parquet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+
+def read_parquet_rows(path: Path, on_bad: OnBad = stop) -> Iterator[tuple[str, Row]]:
     """Each row, with where it stands."""
     pyarrow, parquet = need_pyarrow(path)
+    if path.is_fifo():
+        raise UserError(f"{path}: Parquet cannot be read from a pipe: write it to a file first")
     numbers = count(1)
     try:
-        with reading(path), parquet.ParquetFile(path) as table:
+        with reading(path), parquet.ParquetFile(path, page_checksum_verification=True) as table:
             for batch in table.iter_batches(batch_size=ROWS):
-                for row in batch.to_pylist():
-                    yield f"{path}: row {next(numbers)}", row
-    except pyarrow.ArrowInvalid as error:
-        raise UserError(f"{path}: not Parquet: {error}") from None
+                for row, number in zip(rows_of(batch), numbers, strict=False):
+                    where = f"{path}: row {number}"
+                    if isinstance(row, UserError):
+                        on_bad(UserError(f"{where}: {row}"))
+                    else:
+                        yield where, row
+    except pyarrow.ArrowException as error:
+        raise UserError(f"{path}: not readable as Parquet: {shorten(str(error))}") from None
+
+
+def rows_of(batch: Any) -> Iterator[Row | UserError]:
+    """The rows of a batch; of one that Python has no values for, what is wrong with it."""
+    try:
+        yield from batch.to_pylist()
+    except (ValueError, OverflowError):
+        for i in range(batch.num_rows):
+            yield _row(batch.slice(i, 1))
+
+
+def _row(batch: Any) -> Row | UserError:
+    row = Row()
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            row[name] = column[0].as_py()
+        except (ValueError, OverflowError) as error:  # a date of the year 200,000, for example
+            return UserError(f"column {quote(name)}: {shorten(str(error))}")
+    return row
 
 
 def need_pyarrow(path: Path) -> tuple[Any, Any]:

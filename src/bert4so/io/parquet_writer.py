@@ -1,15 +1,17 @@
 """Answers as Parquet: a folder of parts, each of which is there whole or not at all."""
 
+import hashlib
 import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bert4so.errors import UserError
-from bert4so.io.atomic import whole_file
+from bert4so.io.atomic import write_whole
 from bert4so.io.jsonl import Record, dumped
+from bert4so.io.output_state import Settings
 from bert4so.io.parquet import need_pyarrow
-from bert4so.io.resumable_writer import CHUNK, Answers
+from bert4so.io.resumable_writer import Answers
 
 OTHER = "other"
 """The column of what has no column, or is not of the type of its own: as JSON."""
@@ -18,29 +20,59 @@ OTHER = "other"
 class Parts(Answers):
     """A folder of parts that all have the columns of the first: readers want them alike."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, settings: Settings) -> None:
         self.pyarrow, self.parquet = need_pyarrow(path)
         self.schema: Any = None
-        path.mkdir(exist_ok=True)
-        super().__init__(path, CHUNK)
+        super().__init__(path, settings, by_line=False)
+        self.number = len(self.kept)
 
-    def look(self) -> None:
-        parts = sorted(self.path.glob("part-*.parquet"))
-        self.number = len(parts)
-        for part in parts:
-            self.done += self.parquet.read_metadata(part).num_rows
-            self.schema = self.schema or self.parquet.read_schema(part)
-        if parts:
-            self.last = self.parquet.read_table(parts[-1]).to_pylist()[-1]
+    def create(self) -> None:
+        self.path.mkdir()
 
-    def write(self, records: Sequence[Record]) -> None:
-        table = self._table(records)
-        with whole_file(self.path / f"part-{self.number:05}.parquet") as file:
-            self.parquet.write_table(table, file)
+    def cut(self) -> None:
+        for part in self._after(len(self.kept)):
+            part.unlink()
+        if self.kept:
+            self.schema = self.parquet.read_schema(self._part(0))
+
+    def hash_piece(self, number: int, start: int, size: int) -> str | None:
+        part = self._part(number)
+        if not part.exists():
+            return None
+        data = part.read_bytes()
+        return hashlib.sha256(data).hexdigest() if len(data) == size else "other size"
+
+    def check_rest(self) -> None:
+        # A process that was killed may have written one more part than it recorded.
+        written = len(self.state.pieces) + (not self.state.ended)
+        if foreign := self._after(written):
+            raise UserError(
+                f"{foreign[0]}: cannot resume: not written by this command: move it elsewhere, or "
+                f"delete {self.path} to start again"
+            )
+
+    def pack(self, answers: Sequence[Record]) -> bytes:
+        file = io.BytesIO()
+        self.parquet.write_table(self._table(answers), file)
+        return file.getvalue()
+
+    def append(self, data: bytes) -> None:
+        write_whole(self._part(self.number), data)
         self.number += 1
 
+    def sync(self) -> None:
+        """Nothing to do: a part has its name when it is on the disk."""
+
+    def _part(self, number: int) -> Path:
+        return self.path / f"part-{number:05}.parquet"
+
+    def _after(self, count: int) -> list[Path]:
+        """The parts besides the first so many."""
+        first = {self._part(number) for number in range(count)}
+        return sorted(part for part in self.path.glob("part-*.parquet") if part not in first)
+
     def _table(self, records: Sequence[Record]) -> Any:
-        self.schema = self.schema or self._schema(records)
+        self.schema = self.schema or self._as_read(self._schema(records))
         own = [field for field in self.schema if field.name != OTHER]
         names = {field.name for field in own}
         left = [
@@ -78,6 +110,12 @@ class Parts(Answers):
             if found is not None and name != OTHER:
                 columns.append((name, found))
         return self.pyarrow.schema([*columns, (OTHER, self.pyarrow.string())])
+
+    def _as_read(self, schema: Any) -> Any:
+        """A schema as Parquet gives it back: resumed, the parts are the same bytes."""
+        file = io.BytesIO()
+        self.parquet.write_table(schema.empty_table(), file)
+        return self.parquet.read_schema(file)
 
     def _known(self) -> dict[str, Any]:
         """The types of what every answer has, some of which may be empty in many."""

@@ -178,6 +178,30 @@ def pretrained(name: str) -> PreTrainedModel:
     return _without_pooler(encoder)
 
 
+def freeze(encoder: PreTrainedModel, layers: int) -> None:
+    """Exclude the embeddings and the lowest layers from training; with 0 layers, nothing.
+
+    Nothing is computed backwards through them, so that a step is faster.
+    """
+    if not layers:
+        return
+    stack = _layers(encoder)
+    if len(stack) < layers:
+        raise UserError(
+            f"frozen_layers = {layers}: this encoder has {len(stack)} layers that can be frozen"
+        )
+    below = [part for name, part in encoder.named_children() if name.startswith("embeddings")]
+    for part in [*below, *stack[:layers]]:
+        part.requires_grad_(False)
+
+
+def _layers(encoder: PreTrainedModel) -> list[nn.Module]:
+    """The layers of an encoder, lowest first; empty where they share their weights."""
+    count = getattr(encoder.config, "num_hidden_layers", 0)
+    lists = (part for part in encoder.modules() if isinstance(part, nn.ModuleList))
+    return next((list(some) for some in lists if len(some) == count > 1), [])
+
+
 def _attention(config: PretrainedConfig) -> str:
     """The attention to use, whatever a configuration says: it could name a kernel to download.
 

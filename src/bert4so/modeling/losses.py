@@ -1,6 +1,6 @@
-"""Losses over scores: functions of (scores, order, mask) that follow the papers' equations.
+"""Losses: functions of (scores, order, mask) that follow the papers' equations.
 
-scores: (batch, n) a higher score means an earlier place.
+scores: (batch, n) a higher score means an earlier place; or logits of pairs or successors.
 order:  (batch, n) the true order; a padding place points at itself (see `Batch`).
 mask:   (batch, n) True for a sentence, False for padding on the right.
 
@@ -9,6 +9,7 @@ Each returns the mean over documents. A document's loss does not depend on the o
 
 import torch
 from torch import Tensor
+from torch.nn.functional import softplus
 
 LOWEST = -1e30
 """Score of padding. Not float32's minimum: differences of two scores must stay finite."""
@@ -60,6 +61,49 @@ def margin_list_mle(scores: Tensor, order: Tensor, mask: Tensor, gamma: float = 
     counted = place[None, :] < n - 1
     weights = 1 / (n - 1 - place).clamp(min=1)
     return -(weights * terms).masked_fill(~counted, 0).sum(1).mean()
+
+
+def pair_cross_entropy(logits: Tensor, order: Tensor, mask: Tensor) -> Tensor:
+    """The binary cross-entropy of which of two sentences is read first.
+
+    logits: (batch, n, n) that i is read before j; antisymmetric.
+
+    Each sentence costs the mean over the others of its document, and these are summed, so that the
+    loss grows with the sentences as that of scores does. One sentence alone costs nothing. With the
+    sentences numbered in their true order:
+
+        loss = 2 / (n - 1) sum_(i < j) log(1 + exp(-logit_ij))
+    """
+    place = order.argsort(1)
+    counted = (place[:, :, None] < place[:, None, :]) & mask[:, :, None] & mask[:, None, :]
+    exact = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    costs = softplus(-exact).masked_fill(~counted, 0).sum((1, 2))
+    return (2 * costs / (mask.sum(1) - 1).clamp(min=1)).mean()
+
+
+def successor_cross_entropy(logits: Tensor, order: Tensor, mask: Tensor) -> Tensor:
+    """The cross-entropy of which sentence is read right after each, summed over sentences.
+
+    logits: (batch, n + 1, n + 1) that j follows i; row n is the start, column n the end.
+
+    Each row is a softmax over the sentences of the document but i itself, and the end. With the
+    sentences numbered in their true order from 1, the start 0 and the end n + 1:
+
+        loss = -sum_(i = 0..n) log softmax_i(i + 1)
+    """
+    documents, n = mask.shape
+    ends = mask.new_ones(documents, 1)
+    itself = torch.eye(n + 1, dtype=torch.bool, device=mask.device)
+    allowed = torch.cat([mask, ends], dim=1)[:, None] & ~itself
+    exact = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    costs = -exact.masked_fill(~allowed, LOWEST).log_softmax(2)
+    end = order.new_full((documents, 1), n)
+    rows, following = torch.cat([end, order], dim=1), torch.cat([order, end], dim=1)
+    counted = torch.cat([ends, mask], dim=1)
+    # After the last sentence comes the end, not the padding.
+    following = following.masked_fill(~torch.cat([mask, ~ends], dim=1), n)
+    picked = costs[torch.arange(documents, device=mask.device)[:, None], rows, following]
+    return picked.masked_fill(~counted, 0).sum(1).mean()
 
 
 def _in_order(scores: Tensor, order: Tensor, mask: Tensor) -> Tensor:

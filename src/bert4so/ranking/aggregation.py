@@ -162,15 +162,15 @@ def _improved(before: Before) -> Order:
     starts = [borda(before), copeland(before), ranked_pairs(before)]
     order = max(starts, key=lambda start: likelihood(before, start))
     while True:
-        gains = _gains(_logs(before), order)
+        gains = gains_of_moves(_logs(before), order)
         source, target = divmod(int(gains.argmax()), len(order))
         if gains[source, target] < CLOSE:
             return order
         order.insert(target, order.pop(source))
 
 
-def _gains(logs: Before, order: Order) -> Before:
-    """(n, n) what is gained at [k, l] when the sentence read k-th is moved to place l."""
+def gains_of_moves(logs: Before, order: Order) -> Before:
+    """(n, n) at [k, l] what the log-likelihood gains when the k-th sentence moves to place l."""
     odds = (logs - logs.T)[np.ix_(order, order)]
     # up_to[k, l]: over the sentences at places 0 to l, the log-odds of k being read first.
     up_to = odds.cumsum(1)
@@ -189,7 +189,7 @@ def _sum_of_near(before: Before, order: Order) -> float:
     n = len(order)
     # Every order once: a move up by one place is the move of its neighbor down.
     once = ~np.eye(n, dtype=bool) & ~np.eye(n, k=-1, dtype=bool)
-    moved = _gains(_logs(before), order)[once]
+    moved = gains_of_moves(_logs(before), order)[once]
     near = np.logaddexp.reduce(np.append(moved, 0.0)) + likelihood(before, order)
     best = most_likely(before)
     if any([k for k in best if k != i] == [k for k in order if k != i] for i in order):

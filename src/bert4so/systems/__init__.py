@@ -1,10 +1,14 @@
-"""The systems, in the order of the paper's table. To add one: write its file, add its line."""
+"""The systems: those of the paper's table in its order, then ours.
+
+To add one: write its file, add its line.
+"""
 
 from bert4so.systems import (
     att_order_net,
     att_order_net_two_loss,
     b_tsort,
     bert4so,
+    bert4so_joint,
     cnn_ptrnet,
     hierarchical_att_net,
     lstm_ptrnet,
@@ -25,4 +29,5 @@ SYSTEMS: dict[str, System] = {
     "rank-tx-net": rank_tx_net,
     "b-tsort": b_tsort,
     "bert4so": bert4so,
+    "bert4so-joint": bert4so_joint,
 }

@@ -11,7 +11,7 @@ from bert4so.document import Document
 from bert4so.modeling.base import OrderingModel
 from bert4so.modeling.decoders.aggregated import AggregatedDecoder
 from bert4so.modeling.document_encoders.identity import NoDocumentEncoder
-from bert4so.modeling.encoder import architecture, pretrained
+from bert4so.modeling.encoder import architecture, freeze, pretrained, with_dropout
 from bert4so.modeling.inputs.pairs_input import PairsBatch, PairsInput
 from bert4so.modeling.sentence_encoders.row_encoder import AtRowCls, MeanOfRow, RowEncoder
 from bert4so.modeling.sentence_encoders.row_pairs import RowPairs
@@ -30,6 +30,7 @@ class Config(Settings):
 
     encoder: str = "bert-base-uncased"
     encoder_dropout: float = Field(0.1, ge=0, lt=1)  # as BERT was pretrained
+    frozen_layers: int = Field(0, ge=0)  # the lowest, not trained, nor what is below them; 0: none
     pooling: Literal["cls", "mean"] = "cls"
     dropout: float = Field(0.1, ge=0, lt=1)
     aggregation: Literal["borda", "ranked-pairs", "most-likely", "copeland", "topological"] = (
@@ -53,6 +54,8 @@ TRAINING = Training(
     clip=1.0,
     precision="float32",
 )
+
+FREE = {"encoder_dropout", "frozen_layers", "dropout"}
 
 CPU_PRESET: Values = {
     "model": {
@@ -82,7 +85,9 @@ def load_input(folder: Path) -> PairsInput:
 
 def build(config: Config, input: PairsInput) -> OrderingModel[PairsBatch]:
     """Wire the parts; their weights have learned nothing."""
-    row = {"cls": AtRowCls, "mean": MeanOfRow}[config.pooling](architecture(input.encoder_config))
+    encoder = architecture(with_dropout(input.encoder_config, config.encoder_dropout))
+    freeze(encoder, config.frozen_layers)
+    row = {"cls": AtRowCls, "mean": MeanOfRow}[config.pooling](encoder)
     aggregate = {
         "ranked-pairs": ranked_pairs,
         "most-likely": most_likely,

@@ -11,10 +11,10 @@ from bert4so.config.schema import LearningRates, Optimizer, Settings, Training, 
 from bert4so.document import Document
 from bert4so.errors import UserError
 from bert4so.io.model_files import MAX_LAYERS
-from bert4so.modeling.base import OrderingModel
+from bert4so.modeling.base import OrderingModel, SentenceEncoder
 from bert4so.modeling.decoders.scores import Loss, ScoreDecoder
 from bert4so.modeling.document_encoders.transformer import TransformerDocument
-from bert4so.modeling.encoder import architecture, pretrained
+from bert4so.modeling.encoder import architecture, freeze, pretrained, with_dropout
 from bert4so.modeling.inputs.joined_input import JoinedBatch, JoinedInput
 from bert4so.modeling.losses import list_mle, margin_list_mle
 from bert4so.modeling.sentence_encoders.joined_row import AtCls, JoinedRow, MeanOfPieces
@@ -27,6 +27,7 @@ class Config(Settings):
     encoder: str = "bert-base-uncased"
     encoder_dropout: float = Field(0.1, ge=0, lt=1)  # as BERT was pretrained
     embeddings: Literal["learned", "fixed"] = "learned"  # those of word pieces, in training
+    frozen_layers: int = Field(0, ge=0)  # the lowest, not trained, nor what is below them; 0: none
     pooling: Literal["cls", "mean"] = "cls"
     layers: int = Field(2, ge=1, le=MAX_LAYERS)
     heads: int = Field(12, ge=1)  # our choice: as in the encoder
@@ -49,6 +50,8 @@ TRAINING = Training(
     clip=1.0,  # our choice
     precision="float32",
 )
+
+FREE = {"encoder_dropout", "embeddings", "frozen_layers", "dropout", "loss", "gamma"}
 
 CPU_PRESET: Values = {
     "model": {
@@ -78,19 +81,26 @@ def load_input(folder: Path) -> JoinedInput:
 
 def build(config: Config, input: JoinedInput) -> OrderingModel[JoinedBatch]:
     """Wire the parts; their weights have learned nothing."""
-    row = JoinedRow(architecture(input.encoder_config))
+    sentence_encoder, document_encoder = encoders(config, input)
+    return OrderingModel(
+        input=input,
+        sentence_encoder=sentence_encoder,
+        document_encoder=document_encoder,
+        decoder=ScoreDecoder(sentence_encoder.width, config.hidden, score_loss(config)),
+    )
+
+
+def encoders(
+    config: Config, input: JoinedInput
+) -> tuple[SentenceEncoder[JoinedBatch], TransformerDocument]:
+    """What reads the row, and what lets the sentences see one another."""
+    row = JoinedRow(architecture(with_dropout(input.encoder_config, config.encoder_dropout)))
     row.encoder.get_input_embeddings().requires_grad_(config.embeddings == "learned")
+    freeze(row.encoder, config.frozen_layers)
     if row.width % config.heads:
         raise UserError(f"heads = {config.heads}: wanted a divisor of the encoder's {row.width}")
     pooled = {"cls": AtCls, "mean": MeanOfPieces}[config.pooling](row)
-    return OrderingModel(
-        input=input,
-        sentence_encoder=pooled,
-        document_encoder=TransformerDocument(
-            row.width, config.layers, config.heads, config.dropout
-        ),
-        decoder=ScoreDecoder(row.width, config.hidden, _loss(config)),
-    )
+    return pooled, TransformerDocument(row.width, config.layers, config.heads, config.dropout)
 
 
 def initialize(model: OrderingModel[JoinedBatch], config: Config) -> None:
@@ -100,7 +110,8 @@ def initialize(model: OrderingModel[JoinedBatch], config: Config) -> None:
     row.encoder.load_state_dict(pretrained(config.encoder).state_dict())
 
 
-def _loss(config: Config) -> Loss:
+def score_loss(config: Config) -> Loss:
+    """The loss of the scores."""
     if config.loss == "list-mle":
         return list_mle
     return partial(margin_list_mle, gamma=config.gamma)

@@ -17,8 +17,14 @@ class System(Protocol):
     TRAINING: how the paper trains it.
     CPU_PRESET:     the few numbers of both, by table, that differ at desk scale.
 
-    A module may also have BY_CORPUS, the numbers that its paper sets by corpus: for the name of a
-    corpus, values by table.
+    A module may also have
+
+    BY_CORPUS:   the numbers that its paper sets by corpus: for the name of a corpus, values by
+                 table.
+    FREE:        keys of the model's settings that only its training reads: a run that starts from
+                 another one may change them.
+    STARTS_FROM: another system whose models a run can start from: all their weights are used, and
+                 weights that they lack stay as `build` makes them.
     """
 
     @property

@@ -13,7 +13,7 @@ from bert4so.io.model_files import MAX_LAYERS
 from bert4so.modeling.base import OrderingModel
 from bert4so.modeling.decoders.scores import ScoreDecoder
 from bert4so.modeling.document_encoders.transformer import TransformerDocument
-from bert4so.modeling.encoder import architecture, pretrained
+from bert4so.modeling.encoder import architecture, freeze, pretrained, with_dropout
 from bert4so.modeling.inputs.rows_input import RowsBatch, RowsInput
 from bert4so.modeling.losses import list_mle
 from bert4so.modeling.sentence_encoders.row_encoder import (
@@ -34,6 +34,7 @@ class Config(Settings):
 
     encoder: str = "bert-base-uncased"
     encoder_dropout: float = Field(0.1, ge=0, lt=1)  # as BERT was pretrained
+    frozen_layers: int = Field(0, ge=0)  # the lowest, not trained, nor what is below them; 0: none
     pooling: Literal["cls", "mean"] = "cls"
     max_pieces: int = Field(128, ge=1)  # our choice
     layers: int = Field(2, ge=1, le=MAX_LAYERS)  # our choice: as BERT4SO
@@ -56,6 +57,8 @@ TRAINING = Training(
     clip=1.0,
     precision="float32",
 )
+
+FREE = {"encoder_dropout", "frozen_layers", "dropout"}
 
 CPU_PRESET: Values = {
     "model": {
@@ -84,7 +87,8 @@ def load_input(folder: Path) -> RowsInput:
 
 def build(config: Config, input: RowsInput) -> OrderingModel[RowsBatch]:
     """Wire the parts; their weights have learned nothing."""
-    encoder = architecture(input.encoder_config)
+    encoder = architecture(with_dropout(input.encoder_config, config.encoder_dropout))
+    freeze(encoder, config.frozen_layers)
     row = {"cls": AtRowCls, "mean": MeanOfRow}[config.pooling](encoder)
     if row.width % config.heads:
         raise UserError(f"heads = {config.heads}: wanted a divisor of the encoder's {row.width}")

@@ -26,15 +26,31 @@ def first_model(run: Run, documents: Sequence[Document]) -> OrderingModel[Any]:
 
 
 def _learned(run: Run) -> OrderingModel[Any]:
-    """The model of another run, which must be made of the same parts."""
+    """The run's model with the weights of another run's, which must be made of the same parts."""
     folder = BUNDLED if run.start == "bundled" else Path(run.start)
     exported = (folder / "export.json").exists()
     try:
-        begun, model = load_exported(folder) if exported else load_model(folder)
+        begun, learned = load_exported(folder) if exported else load_model(folder)
     except UserError as error:
         raise UserError(f"start = {quote(run.start)}: {error}") from None
-    before, now = ({"system": some.system, **some.model.model_dump()} for some in (begun, run))
-    if changed := difference(before, now):
+    _check_same_parts(begun, run)
+    model = SYSTEMS[run.system].build(run.model, learned.input)
+    # All that was learned has a place. Another system may add weights, which have learned nothing.
+    model.load_state_dict({**model.state_dict(), **learned.state_dict()})
+    return model
+
+
+def _check_same_parts(begun: Run, run: Run) -> None:
+    """Refuse another system, and settings of the model that differ and not only train it."""
+    system = SYSTEMS[run.system]
+    free: set[str] = getattr(system, "FREE", set())
+    changed = None
+    if begun.system not in (run.system, getattr(system, "STARTS_FROM", None)):
+        changed = "system", quote(begun.system), quote(run.system)
+    before, now = (
+        {key: value for key, value in some.model.model_dump().items() if key not in free}
+        for some in (begun, run)
+    )
+    if changed := changed or difference(before, now):
         key, was, wanted = changed
         raise UserError(f"start = {quote(run.start)}: trained with {key} = {was}, not {wanted}")
-    return model

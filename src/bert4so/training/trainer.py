@@ -17,7 +17,7 @@ from bert4so.data.batches import epoch_batches
 from bert4so.data.corpus import Splits, hashes
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
-from bert4so.errors import UserError, quote
+from bert4so.errors import UserError, quote, shorten
 from bert4so.evaluation.evaluate import fits, measure
 from bert4so.io.atomic import write_whole
 from bert4so.io.on_error import OnBad, stop
@@ -209,7 +209,9 @@ def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits
 
     def fitting(documents: Sequence[Document]) -> list[Document]:
         return [
-            d for d in documents if fits(model, Puzzle(d.sentences), f'document "{d.id}"', on_bad)
+            d
+            for d in documents
+            if fits(model, Puzzle(d.sentences), f'document "{shorten(d.id)}"', on_bad)
         ]
 
     return replace(

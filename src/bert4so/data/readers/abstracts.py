@@ -13,19 +13,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bert4so.data.readers.raw_document import Columns, RawDocument, split_of
-from bert4so.errors import UserError
+from bert4so.errors import UserError, shorten
 from bert4so.io.files import PACKED, Files
-from bert4so.io.lines import read_lines
+from bert4so.io.lines import Line, read_lines, usable
 from bert4so.io.on_error import OnBad
+from bert4so.io.text import sentences_of_lines
 
 END = "<eos>"
+TEXTS = "txt_tokenized"
 YEARS = {"2013le_papers": "train", "2014_papers": "valid", "2015_papers": "test"}
 """The lists of NeurIPS, which are named for years; the others' are train, valid and test."""
 
 
 def read_abstracts(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
     """A file a document where there is a folder txt_tokenized, else a line a document."""
-    if (files.path / "txt_tokenized").is_dir():
+    if (files.path / TEXTS).is_dir():
         return _from_files(files, on_bad)
     return _from_lines(files, on_bad)
 
@@ -36,14 +38,26 @@ def _from_lines(files: Files, on_bad: OnBad) -> Iterator[RawDocument]:
         if split is None and path != files.path:
             continue  # a vocabulary, or a note to the reader
         for number, line in enumerate(read_lines(path, files.told), start=1):
-            where, sentences = f"{path}:{number}", tuple(map(str.strip, line.split(END)))
-            if sentences == ("",):
-                continue
-            if len(sentences) == 1 and "\t" in line:
-                # Not one sentence, but a table, which others keep in files of the same names.
-                on_bad(UserError(f"{where}: tabs between sentences: wanted {END}"))
+            where = f"{path}:{number}"
+            try:
+                sentences = _sentences(line, where)
+            except UserError as error:
+                on_bad(error)
             else:
-                yield RawDocument(where, f"{name}-{number}", sentences, split=split)
+                if sentences:
+                    yield RawDocument(where, f"{name}-{number}", sentences, split=split)
+
+
+def _sentences(line: Line, where: str) -> tuple[str, ...]:
+    """The sentences of a document on one line; none of a blank line."""
+    text = usable(line)
+    sentences = tuple(map(str.strip, text.split(END)))
+    if sentences == ("",):
+        return ()
+    if len(sentences) == 1 and "\t" in text:
+        # Not one sentence, but a table, which others keep in files of the same names.
+        raise UserError(f"{where}: tabs between sentences: wanted {END}")
+    return sentences
 
 
 def _from_files(files: Files, on_bad: OnBad) -> Iterator[RawDocument]:
@@ -51,8 +65,7 @@ def _from_files(files: Files, on_bad: OnBad) -> Iterator[RawDocument]:
     documents = _listed(files, lists, on_bad) if lists.is_dir() else _unlisted(files)
     for name, path, split in documents:
         try:
-            lines = [line.strip() for line in read_lines(path, files.told)]
-            sentences = tuple(line for line in lines if line)
+            sentences = sentences_of_lines(read_lines(path, files.told), str(path))
             if not sentences:
                 raise UserError(f"{path}: empty: wanted a sentence a line")
         except UserError as error:
@@ -67,27 +80,35 @@ def _listed(files: Files, lists: Path, on_bad: OnBad) -> Iterator[tuple[str, Pat
         split = YEARS.get(names.name.partition(".")[0], split_of(names))
         if split is None:
             continue
+        files.confine(names, f"{names}")
         for number, line in enumerate(read_lines(names, files.told), start=1):
-            name = line.strip()
-            if not name:
-                continue
-            path = _file_of(name, files.path / "txt_tokenized")
-            if path:
-                yield name.removesuffix(".txt"), path, split
-            else:
-                on_bad(UserError(f"{names}:{number}: {name}: no such file in txt_tokenized"))
+            try:
+                name = usable(line).strip()
+                if name:
+                    path = _file_of(name, files, f"{names}:{number}")
+                    yield name.removesuffix(".txt"), path, split
+            except UserError as error:
+                on_bad(error)
 
 
-def _file_of(name: str, folder: Path) -> Path | None:
+def _file_of(name: str, files: Files, where: str) -> Path:
     # The lists of NeurIPS leave out how a file's name begins and ends.
     for form in (name, f"a{name}.txt"):
-        for path in (folder / f"{form}{end}" for end in ("", *sorted(PACKED))):
-            if path.is_file():
+        for path in (files.path / TEXTS / f"{form}{end}" for end in ("", *sorted(PACKED))):
+            if _is_file(path):
+                files.confine(path, f"{where}: {shorten(name)}")
                 return path
-    return None
+    raise UserError(f"{where}: {shorten(name)}: no such file in {TEXTS}")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # the name is longer than any file's
+        return False
 
 
 def _unlisted(files: Files) -> Iterator[tuple[str, Path, str | None]]:
-    for path in Files(files.path / "txt_tokenized").find("*"):
+    for path in files.find("*", under=TEXTS):
         name = path.with_suffix("").name if path.suffix in PACKED else path.name
         yield name.removesuffix(".txt"), path, None

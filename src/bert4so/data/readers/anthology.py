@@ -11,10 +11,13 @@ from typing import IO
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from bert4so.data.readers.raw_document import Columns, RawDocument
-from bert4so.errors import UserError
+from bert4so.data.readers.xml_input import XmlInput
+from bert4so.errors import UserError, shorten
 from bert4so.io.files import Files
 from bert4so.io.lines import reading
 from bert4so.io.on_error import OnBad
+
+MAX_PAPER_BYTES = 1 << 24
 
 
 def read_anthology(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
@@ -30,14 +33,15 @@ def read_anthology(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Ra
                 except UserError as error:
                     on_bad(UserError(f"{path}: {error}"))
                 else:
-                    yield RawDocument(f"{path}: {name}", name, text=text)
+                    yield RawDocument(f"{path}: {shorten(name)}", name, text=text)
 
 
 def _papers(file: IO[bytes], path: Path, on_bad: OnBad) -> Iterator[tuple[str, str, Element]]:
     """Each paper, with the ids of its collection and volume; it is emptied after."""
     collection = volume = ""
+    source = XmlInput(file, MAX_PAPER_BYTES)
     try:
-        for event, element in iterparse(file, events=("start", "end")):
+        for event, element in iterparse(source, events=("start", "end")):
             if element.tag == "collection":
                 collection = element.get("id", "")
             elif element.tag == "volume" and event == "start":
@@ -46,8 +50,11 @@ def _papers(file: IO[bytes], path: Path, on_bad: OnBad) -> Iterator[tuple[str, s
                 yield collection, volume, element
             if event == "end" and element.tag in ("paper", "volume"):
                 element.clear()
+                source.emptied()
     except (ParseError, LookupError, ValueError) as error:  # the last two: unknown encodings
-        on_bad(UserError(f"{path}: not XML: {error}"))
+        on_bad(UserError(f"{path}: not XML: {shorten(str(error))}"))
+    except UserError as error:
+        on_bad(UserError(f"{path}: {error}"))
 
 
 def _text(abstract: Element | None) -> str:
@@ -60,15 +67,19 @@ def anthology_id(collection: str, volume: str, paper: str) -> str:
     As build_id in python/acl_anthology/utils/ids.py of the Anthology's repository has it.
     """
     if not (collection and volume and paper):
-        found = f'collection "{collection}", volume "{volume}", paper "{paper}"'
-        raise UserError(f"{found}: wanted an id for each")
+        raise UserError(f"{_named(collection, volume, paper)}: wanted an id for each")
     if collection[0].isdigit():
         return f"{collection}-{volume}.{paper}"
     try:
         numbers = int(volume), int(paper)
     except ValueError:
-        found = f'collection "{collection}", volume "{volume}", paper "{paper}"'
-        raise UserError(f"{found}: wanted numbers for the last two") from None
+        named = _named(collection, volume, paper)
+        raise UserError(f"{named}: wanted numbers for the last two") from None
     # Where there are many small volumes they have two digits of the four, not one.
     many = collection[0] == "W" or collection == "C69" or (collection == "D19" and numbers[0] >= 5)
     return f"{collection}-{numbers[0]:0{1 + many}}{numbers[1]:0{3 - many}}"
+
+
+def _named(collection: str, volume: str, paper: str) -> str:
+    names = {"collection": collection, "volume": volume, "paper": paper}
+    return ", ".join(f'{kind} "{shorten(name)}"' for kind, name in names.items())

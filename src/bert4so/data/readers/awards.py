@@ -7,19 +7,24 @@ them). They are not divided.
 """
 
 import html
+import io
 import json
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 from xml.etree import ElementTree
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from bert4so.data.readers.raw_document import Columns, RawDocument
-from bert4so.errors import UserError
-from bert4so.io.files import Files, plain_suffix
+from bert4so.data.readers.xml_input import XmlInput
+from bert4so.errors import UserError, quote, shorten
+from bert4so.io.files import Files, plain_suffix, read_whole
 from bert4so.io.lines import reading
 from bert4so.io.on_error import OnBad
+from bert4so.io.zip_members import ZIP_ERRORS, read_member
+
+MAX_AWARD_BYTES = 1 << 24
+"""Of one award's file, after unpacking."""
 
 LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
@@ -48,7 +53,7 @@ def read_awards(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDo
 def _single(files: Files, path: Path, on_bad: OnBad) -> Iterator[Award]:
     try:
         with reading(path), files.binary(path) as file:
-            content = file.read()
+            content = read_whole(file, path, MAX_AWARD_BYTES)
     except UserError as error:
         on_bad(error)
     else:
@@ -59,19 +64,19 @@ def _zipped(files: Files, path: Path, on_bad: OnBad) -> Iterator[Award]:
     with reading(path), files.binary(path) as file:
         try:
             archive = ZipFile(file)
-        except (BadZipFile, NotImplementedError) as error:
-            on_bad(UserError(f"{path}: not readable as zip: {error}"))
+        except ZIP_ERRORS as error:
+            on_bad(UserError(f"{path}: not readable as zip: {shorten(str(error))}"))
             return
         with archive:
             for member in archive.infolist():
-                where, kind = f"{path}: {member.filename}", PurePath(member.filename).suffix
+                where = f"{path}: {shorten(member.filename)}"
+                kind = PurePath(member.filename).suffix
                 if kind not in PARSERS:
                     continue
                 try:
-                    content = archive.read(member)
-                # To zipfile, what is locked or packed in an unknown way is a RuntimeError.
-                except (BadZipFile, EOFError, RuntimeError, zlib.error) as error:
-                    on_bad(UserError(f"{where}: not readable as zip: {error}"))
+                    content = read_member(archive, member, MAX_AWARD_BYTES)
+                except UserError as error:
+                    on_bad(UserError(f"{where}: {error}"))
                 else:
                     yield where, kind, content
 
@@ -82,17 +87,18 @@ def _parsed(content: bytes, kind: str) -> tuple[str, str]:
         raise UserError(f"{kind or 'no ending'}: wanted {', '.join(PARSERS)} or .zip")
     name, narration = PARSERS[kind](content)
     if not isinstance(name, str) or not name.strip():
-        raise UserError(f"the award's id is {name!r}: wanted a string")
+        raise UserError(f"the award's id is {quote(name)}: wanted a string")
     if not isinstance(narration, str | None):
-        raise UserError(f"the award's abstract is {narration!r}: wanted a string")
+        raise UserError(f"the award's abstract is {quote(narration)}: wanted a string")
     return name.strip(), narration or ""
 
 
 def _parsed_xml(content: bytes) -> tuple[object, object]:
     try:
-        award = ElementTree.fromstring(content).find("Award")
+        whole = ElementTree.parse(XmlInput(io.BytesIO(content), MAX_AWARD_BYTES))
+        award = whole.find("Award")
     except (ElementTree.ParseError, LookupError, ValueError) as error:  # the last two: encodings
-        raise UserError(f"not XML: {error}") from None
+        raise UserError(f"not XML: {shorten(str(error))}") from None
     if award is None:
         raise UserError("no <Award> in it")
     narration = [text for part in award.findall("AbstractNarration") for text in part.itertext()]
@@ -105,7 +111,7 @@ def _parsed_json(content: bytes) -> tuple[object, object]:
     except (ValueError, RecursionError) as error:
         raise UserError(f"not JSON: {error}") from None
     if not isinstance(award, dict):
-        raise UserError(f"{str(award)[:40]}: wanted an object, {{...}}")
+        raise UserError(f"{quote(award)}: wanted an object, {{...}}")
     return award.get("awd_id"), award.get("awd_abstract_narration")
 
 

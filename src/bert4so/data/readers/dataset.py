@@ -1,38 +1,104 @@
 """Data sets of the Hugging Face `datasets` library: saved on this disk, or by name on the hub."""
 
-from collections.abc import Iterator
+import lzma
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
+from logging import CRITICAL
+from pathlib import Path
 from typing import Any
 
 from bert4so.data.readers.raw_document import SPLITS, Columns, RawDocument
 from bert4so.data.readers.table_rows import from_rows
-from bert4so.errors import UserError
-from bert4so.io.files import Files
+from bert4so.errors import UserError, shorten
+from bert4so.io.files import BLOCK, Files, open_binary
+from bert4so.io.lines import reading
 from bert4so.io.on_error import OnBad
+from bert4so.io.parquet import Row, rows_of
+
+ROWS = 1000
+"""Rows that are read at a time."""
+
+# What the library lets through of its own errors and of pyarrow's, pandas's and fsspec's.
+LIBRARY_ERRORS = (
+    OSError, ValueError, OverflowError, EOFError, LookupError, TypeError, AttributeError,
+    ImportError, RuntimeError, zlib.error, lzma.LZMAError,
+)  # fmt: skip
 
 
 def read_dataset(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
     """All splits of a data set; one that is saved as a single table has none."""
-    tables = _load(str(files.path))
-    if not hasattr(tables, "keys"):
-        tables = {"": tables}
-    for split, table in tables.items():
+    for split, table in _load(files).items():
         name = f"{files.path}[{split}]" if split else str(files.path)
-        rows = ((f"{name}: row {number}", row) for number, row in enumerate(table, start=1))
+        rows = _rows(table, name, on_bad)
         yield from from_rows(rows, columns, SPLITS.get(split), on_bad)
 
 
-def _load(name: str) -> Any:
+def _rows(table: Any, name: str, on_bad: OnBad) -> Iterator[tuple[str, Row]]:
+    numbers = count(1)
+    for batch in _batches(table, name):
+        for row, number in zip(rows_of(batch), numbers, strict=False):
+            if isinstance(row, UserError):
+                on_bad(UserError(f"{name}: row {number}: {row}"))
+            else:
+                yield f"{name}: row {number}", row
+
+
+def _batches(table: Any, name: str) -> Iterator[Any]:
+    """Some rows at a time, as Arrow has them: the library would open images and sounds."""
+    try:
+        yield from table.with_format("arrow").iter(batch_size=ROWS)
+    except LIBRARY_ERRORS as error:
+        raise UserError(f"{name}: not readable: {shorten(str(error))}") from None
+
+
+def _load(files: Files) -> Mapping[str, Any]:
+    """The tables by split; a single table by the empty name."""
+    name = str(files.path)
     try:
         import datasets
     except ModuleNotFoundError:
         raise UserError(f"{name}: needs datasets: pip install 'bert4so[data]'") from None
     datasets.disable_progress_bars()
+    datasets.logging.set_verbosity(CRITICAL)  # what it logs as an error it raises as well
     try:
-        try:
-            return datasets.load_from_disk(name)
-        except FileNotFoundError:
-            # Not on this disk as `save_to_disk` writes it: files of a known kind, or a name.
-            return datasets.load_dataset(name, streaming=True)
-    except (OSError, ValueError) as error:  # the library's own errors are of these kinds
-        reason = str(error).strip().splitlines()[0]
+        return _load_with(datasets, files)
+    except LIBRARY_ERRORS as error:
+        reason = shorten((str(error).strip() or type(error).__name__).splitlines()[0])
         raise UserError(f"{name}: no data set here or on the hub: {reason}") from None
+
+
+def _load_with(datasets: Any, files: Files) -> Mapping[str, Any]:
+    name = str(files.path)
+    try:
+        # In memory, a table would not say which files it is from.
+        tables = datasets.load_from_disk(name, keep_in_memory=False)
+    except FileNotFoundError:
+        # Not on this disk as `save_to_disk` writes it: files of a known kind, or a name.
+        builder = datasets.load_dataset_builder(name)
+        paths = builder.config.data_files or {}
+        _confine((path for some in paths.values() for path in some), files)
+        return dict(builder.as_streaming_dataset())
+    by_split = dict(tables) if isinstance(tables, datasets.DatasetDict) else {"": tables}
+    _confine((one["filename"] for table in by_split.values() for one in table.cache_files), files)
+    return by_split
+
+
+def _confine(names: Iterable[str], files: Files) -> None:
+    """Refuse files that are not the data set's own, and compressed ones that were cut off."""
+    for name in names:
+        # Of an archive, "zip://member::archive".
+        path = name.rpartition("::")[2]
+        if not files.path.exists() and path.startswith("hf://datasets/"):
+            continue
+        if "://" in path:
+            raise UserError(f"{shorten(path)}: not a file of {files.path}: download it yourself")
+        files.confine(Path(path), shorten(path))
+        if Path(path).suffix == ".zst":  # the library takes what was cut off for the whole
+            _read_through(Path(path))
+
+
+def _read_through(path: Path) -> None:
+    with reading(path), open_binary(path) as file:
+        while file.read(BLOCK):
+            pass

@@ -5,15 +5,14 @@ storytitle, sentence1 ... sentence5; github.com/declare-lab/sentence-ordering re
 They are not divided.
 """
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 from bert4so.data.readers.raw_document import Columns, RawDocument
-from bert4so.errors import UserError
+from bert4so.errors import UserError, shorten
+from bert4so.io.csv_rows import read_csv_rows
 from bert4so.io.files import Files
-from bert4so.io.lines import reading
+from bert4so.io.lines import read_lines
 from bert4so.io.on_error import OnBad
 
 ID = "storyid"
@@ -25,30 +24,19 @@ Row = dict[str, str]
 def read_rocstories(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
     """Each story, without its title; the cloze tests that may stand beside are left alone."""
     for path in files.find("ROCStories*.csv"):
-        with reading(path), files.text(path) as file:
-            for where, row in _rows(file, path, on_bad):
-                yield RawDocument(where, row[ID], tuple(row[name] for name in SENTENCES))
+        for where, row in _rows(files, path, on_bad):
+            yield RawDocument(where, row[ID], tuple(row[name] for name in SENTENCES))
 
 
-def _rows(file: IO[str], path: Path, on_bad: OnBad) -> Iterator[tuple[str, Row]]:
-    rows = csv.reader(file, strict=True)
-    names: list[str] = []
-    while True:
-        try:
-            cells = next(rows, None)
-        except csv.Error as error:
-            on_bad(UserError(f"{path}:{rows.line_num}: not CSV: {error}"))
-            continue
-        if cells is None:
-            return
-        where = f"{path}:{rows.line_num}"
-        if not names:
-            names = cells
-            if not {ID, *SENTENCES} <= set(names):
-                wanted = f"wanted {ID}, {', '.join(SENTENCES)}"
-                on_bad(UserError(f"{where}: columns {', '.join(names)}: {wanted}"))
-                return
-        elif len(cells) == len(names):
+def _rows(files: Files, path: Path, on_bad: OnBad) -> Iterator[tuple[str, Row]]:
+    rows = read_csv_rows(read_lines(path, files.told), str(path), on_bad)
+    top, names = next(rows, (f"{path}:1", []))
+    if not {ID, *SENTENCES} <= set(names):
+        wanted = f"wanted {ID}, {', '.join(SENTENCES)}"
+        on_bad(UserError(f"{top}: columns {shorten(', '.join(names))}: {wanted}"))
+        return
+    for where, cells in rows:
+        if len(cells) == len(names):
             yield where, dict(zip(names, cells, strict=True))
-        elif cells:
+        else:
             on_bad(UserError(f"{where}: {len(cells)} cells: wanted {len(names)}"))

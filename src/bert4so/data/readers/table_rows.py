@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bert4so.data.readers.raw_document import Columns, RawDocument
-from bert4so.errors import UserError
+from bert4so.errors import UserError, quote, shorten
 from bert4so.io.on_error import OnBad
 
 Row = Mapping[str, Any]
@@ -35,7 +35,7 @@ def _found(where: str, row: Row, columns: Columns, split: str | None, number: in
     if columns.text:
         text = row.get(columns.text)
         if not isinstance(text, str) or not text.strip():
-            raise UserError(f"{columns.text} = {text!r}: wanted some text")
+            raise UserError(f"{columns.text} = {quote(text)}: wanted some text")
         return RawDocument(where, str(name), text=text, split=split)
     return RawDocument(where, str(name), _sentences(row, columns.sentences), split=split)
 
@@ -44,7 +44,7 @@ def _sentences(row: Row, named: tuple[str, ...]) -> tuple[Any, ...]:
     names = named or (("sentences",) if "sentences" in row else _numbered(row))
     if not names:
         raise UserError(
-            f"columns {', '.join(map(str, row))}: wanted sentences, or sentence1, sentence2 ...; "
+            f"columns {_columns(row)}: wanted sentences, or sentence1, sentence2 ...; "
             "name yours with --sentences or --text"
         )
     for name in names:
@@ -53,7 +53,7 @@ def _sentences(row: Row, named: tuple[str, ...]) -> tuple[Any, ...]:
     if len(names) == 1:
         sentences = row[names[0]]
         if not isinstance(sentences, list):
-            raise UserError(f"{names[0]} = {sentences!r}: wanted a list of strings")
+            raise UserError(f"{names[0]} = {quote(sentences)}: wanted a list of strings")
         return tuple(sentences)
     found = [row[name] for name in names]
     while found and found[-1] in (None, ""):  # a shorter document leaves the last columns empty
@@ -63,10 +63,14 @@ def _sentences(row: Row, named: tuple[str, ...]) -> tuple[Any, ...]:
 
 def _numbered(row: Row) -> tuple[str, ...]:
     """The columns called sentence1, sentence_2 ..., by their numbers."""
-    matches = [re.fullmatch(r"sentence[_ ]?(\d+)", str(name), re.IGNORECASE) for name in row]
+    matches = [re.fullmatch(r"sentence[_ ]?(\d{1,9})", str(name), re.IGNORECASE) for name in row]
     found = [match for match in matches if match]
     return tuple(match[0] for match in sorted(found, key=lambda match: int(match[1])))
 
 
 def _missing(name: str, row: Row) -> UserError:
-    return UserError(f'no column "{name}": there are {", ".join(map(str, row))}')
+    return UserError(f'no column "{name}": there are {_columns(row)}')
+
+
+def _columns(row: Row) -> str:
+    return shorten(", ".join(map(str, row)))

@@ -1,18 +1,17 @@
 """CSV and Parquet: a document a row."""
 
-import csv
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 from bert4so.data.readers.raw_document import Columns, RawDocument, split_of
 from bert4so.data.readers.table_rows import Row, from_rows
 from bert4so.errors import UserError
+from bert4so.io.csv_rows import read_csv_rows
 from bert4so.io.files import Files
-from bert4so.io.lines import reading
+from bert4so.io.lines import read_lines
 from bert4so.io.on_error import OnBad
 from bert4so.io.parquet import read_parquet_rows
-
-MORE = "more cells than names"
 
 
 def read_csv(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
@@ -22,23 +21,18 @@ def read_csv(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocum
 
 
 def _csv_rows(files: Files, path: Path, on_bad: OnBad) -> Iterator[tuple[str, Row]]:
-    with reading(path), files.text(path) as text:
-        rows = csv.DictReader(text, restkey=MORE)
-        try:
-            for row in rows:
-                where = f"{path}:{rows.line_num}"
-                if MORE in row:  # a comma that is not in quotes: what is a sentence is not known
-                    cells = len(row) - 1 + len(row[MORE])
-                    on_bad(UserError(f"{where}: {cells} cells: wanted {len(row) - 1}"))
-                    continue
-                yield where, row
-        except csv.Error as error:
-            raise UserError(f"{path}:{rows.line_num}: not CSV: {error}") from None
+    rows = read_csv_rows(read_lines(path, files.told), str(path), on_bad)
+    _, names = next(rows, ("", []))
+    for where, cells in rows:
+        if len(cells) > len(names):  # a comma that is not in quotes: what is a sentence is unknown
+            on_bad(UserError(f"{where}: {len(cells)} cells: wanted {len(names)}"))
+        else:
+            yield where, dict(zip_longest(names, cells))
 
 
 def read_parquet(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
     """Parquet with a list of sentences, a column a sentence, or one of running text."""
     for path in files.find("*.parquet"):
         # Not by way of `files`: Parquet is read from its end.
-        yield from from_rows(read_parquet_rows(path), columns, split_of(path), on_bad)
+        yield from from_rows(read_parquet_rows(path, on_bad), columns, split_of(path), on_bad)
         files.told(path.stat().st_size)

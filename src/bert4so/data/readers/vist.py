@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from bert4so.data.readers.raw_document import Columns, RawDocument, split_of
-from bert4so.errors import UserError
-from bert4so.io.files import Files
+from bert4so.errors import UserError, quote, shorten
+from bert4so.io.files import Files, read_whole
 from bert4so.io.lines import reading
 from bert4so.io.on_error import OnBad
 
@@ -33,7 +33,7 @@ def read_vist(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocu
     """
     for path in files.find("*.story-in-sequence.json"):
         for story, rows in _stories(files, path, on_bad).items():
-            where = f"{path}: story {story}"
+            where = f"{path}: story {shorten(story)}"
             try:
                 sentences = _sentences(rows)
             except UserError as error:
@@ -57,13 +57,13 @@ def _stories(files: Files, path: Path, on_bad: OnBad) -> dict[str, list[Row]]:
                 stories.setdefault(story, []).append(kept)
             case _:
                 wanted = "wanted a list of one object, with a story_id"
-                on_bad(UserError(f"{path}: annotation {number}: {str(annotation)[:40]}: {wanted}"))
+                on_bad(UserError(f"{path}: annotation {number}: {quote(annotation)}: {wanted}"))
     return stories
 
 
 def _annotations(files: Files, path: Path) -> list[Any]:
-    with reading(path), files.text(path) as file:
-        content = file.read()
+    with reading(path), files.binary(path) as file:
+        content = read_whole(file, path)
     try:
         whole = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -79,8 +79,8 @@ def _sentences(rows: list[Row]) -> tuple[str, ...]:
     for row in rows:
         place, text = row[ORDER], row[TEXT]
         if not isinstance(place, int) or place in placed:
-            raise UserError(f"{ORDER} = {place!r}: wanted a number, another for each sentence")
+            raise UserError(f"{ORDER} = {quote(place)}: wanted a number, another for each sentence")
         if not isinstance(text, str):
-            raise UserError(f"{TEXT} = {text!r}: wanted a string")
+            raise UserError(f"{TEXT} = {quote(text)}: wanted a string")
         placed[place] = text
     return tuple(placed[place] for place in sorted(placed))

@@ -12,6 +12,11 @@ from bert4so.ranking.plackett_luce import ranked
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
+def two_layers(width: int, hidden: int, out: int) -> nn.Sequential:
+    """What each sentence is given by itself."""
+    return nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, out))
+
+
 class ScoreDecoder(Decoder):
     """BERT4SO, section 2.1 and appendix C: a two-layer network scores each sentence.
 
@@ -20,7 +25,7 @@ class ScoreDecoder(Decoder):
 
     def __init__(self, width: int, hidden: int, loss: Loss) -> None:
         super().__init__()
-        self.score = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+        self.score = two_layers(width, hidden, 1)
         self.loss_of = loss
 
     def scores(self, states: States) -> Tensor:

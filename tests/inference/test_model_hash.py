@@ -1,0 +1,33 @@
+"""The hash of a model: of all files that its answers depend on, and of nothing else."""
+
+import shutil
+
+from bert4so.inference.orderer import BUNDLED
+from bert4so.io.model_files import hash_model
+from bert4so.training.checkpoint import save_model
+
+
+def test_the_hash_is_of_the_files_that_make_the_answers(tmp_path):
+    folder = shutil.copytree(BUNDLED, tmp_path / "copy")
+    same = hash_model(BUNDLED)
+    assert hash_model(folder) == same
+    for name in ("README.md", "export.json", "config.json"):
+        (folder / name).write_text("other")
+        assert hash_model(folder) == same
+    for name in ("model.onnx", "tokenizer.json", "layout.json"):
+        before = (folder / name).read_bytes()
+        (folder / name).write_bytes(before[:-1] + bytes([before[-1] ^ 1]))
+        assert hash_model(folder) != same
+        (folder / name).write_bytes(before)
+    assert hash_model(folder) == same
+
+
+def test_every_file_of_a_saved_model_counts(run, model, tmp_path):
+    save_model(tmp_path, run, model)
+    (tmp_path / "tiny.toml").unlink()  # of the fixture
+    hashes = {hash_model(tmp_path)}
+    files = [path for path in sorted(tmp_path.rglob("*")) if path.is_file()]
+    for path in files:
+        path.write_bytes(path.read_bytes() + b" ")
+        hashes.add(hash_model(tmp_path))
+    assert len(hashes) == 1 + len(files)
