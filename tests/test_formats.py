@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bert4so.training.train import Trainer
+from bert4so.training.trainer import Trainer
 
 from bert4so import Document, Orderer, Puzzle
 from bert4so.data.corpus import Splits

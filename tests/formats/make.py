@@ -21,7 +21,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bert4so.training.train import Trainer
+from bert4so.training.trainer import Trainer
 
 from bert4so import Orderer
 from bert4so.config.schema import Run

@@ -10,7 +10,7 @@ import onnx
 import pytest
 import torch
 from accelerate.state import AcceleratorState
-from bert4so.training.train import Trainer
+from bert4so.training.trainer import Trainer
 from test_export import exported_from
 
 from bert4so import Orderer, Ordering, Puzzle, UserError
