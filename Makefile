@@ -1,17 +1,21 @@
 # make demo   sets up, puts a story, an abstract and a recipe in order
 # make test   sets up, then lint, types and all tests
+# make torture  kills, starves and feeds damaged files to the commands, for half an hour
 # make bench  measures everything again that the README tells (hours; wants the corpora in $BERT4SO_DATA)
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench check clean
+.PHONY: demo test torture bench check clean
 
 demo: .venv/base
 	@$(BIN)/python examples/demo.py
 
 test: check
 	$(BIN)/python -m pytest
+
+torture: .venv/dev
+	PYTHONPATH=tests $(BIN)/python -m torture --out results/torture.json
 
 # What `bert4so train configs/bundled.toml` wrote: the bundled model in PyTorch.
 RUN ?= runs/bundled

@@ -126,8 +126,7 @@ class Work:
 
         Those from a pipe are answered where it pauses, though more may follow.
         """
-        is_pipe = not (self.file.is_file() or self.file.is_dir())
-        for some in until_pauses(self.records) if is_pipe else [self.records]:
+        for some in [self.records] if self._is_stored() else until_pauses(self.records):
             documents, waiting = tee(self._fitting(some))
             sentences = (document["sentences"] for document in waiting)
             orderings = self.orderer.order_all(sentences, passes=self.passes)
@@ -135,10 +134,13 @@ class Work:
 
     def bar(self, shown: bool = True) -> AbstractContextManager[Advance]:
         """A progress bar over the documents, which are counted where anyone sees it."""
-        # A pipe can be read once only.
-        countable = shown and bars_are_shown() and (self.file.is_file() or self.file.is_dir())
+        countable = shown and bars_are_shown() and self._is_stored()
         total = count_documents(self.file) if countable else None
         return progress_bar("ordering", total, shown)
+
+    def _is_stored(self) -> bool:
+        """Whether the documents can be read twice; from a pipe they come once."""
+        return self.file != STDIN and (self.file.is_file() or self.file.is_dir())
 
     def _fitting(self, records: Iterable[tuple[str, Record]]) -> Iterator[Record]:
         backend = self.orderer.build_backend(self.passes)

@@ -75,7 +75,8 @@ class Run(Settings):
 
     corpus:  is learned from, chosen by and tested on.
     start:   a folder that `bert4so train` or `export` wrote, or "bundled", to begin with what that
-             model has learned; [model] must be as it was there. "": as the system itself begins.
+             model has learned; [model] must be as it was there, but for keys that only training
+             reads. "": as the system itself begins.
     join:    more corpora, to be learned from as well.
     hold_out: corpora that are not: what stands in the validation and test sets of these, as in
              those of the joined, is left out of training.

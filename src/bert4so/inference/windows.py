@@ -1,4 +1,4 @@
-"""Documents of any number of sentences, by a model that reads a row: rounds of windows.
+"""Documents of up to 10,000 sentences, by a model that reads a row: rounds of windows.
 
 In the first round the sentences stand in windows at random; in every later one the windows lie
 along the order found so far, each half over the next. Each says how likely every two of its

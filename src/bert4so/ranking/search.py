@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bert4so.document import Decision, HeadWeights, Order
 from bert4so.ranking.objective import Objective, Table
 from bert4so.ranking.plackett_luce import check_finite
-from bert4so.ranking.subsets import CLOSE, EXACT, best_orders, log_totals
+from bert4so.ranking.subsets import CLOSE, EXACT, best_orders_and_log_totals
 
 BEAM = 64
 """Beginnings that are kept."""
@@ -126,8 +126,8 @@ def _solve(objectives: Sequence[Objective]) -> list[Solution]:
     """The solutions of documents of the same length."""
     if len(objectives[0]) > EXACT:
         return [_approximate(objective) for objective in objectives]
-    pairs = zip(objectives, best_orders(objectives), log_totals(objectives), strict=True)
-    return [Solution(order, one.log_likelihood(order), total) for one, order, total in pairs]
+    found = zip(objectives, best_orders_and_log_totals(objectives), strict=True)
+    return [Solution(order, one.log_likelihood(order), total) for one, (order, total) in found]
 
 
 def _by_length(
