@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bert4so.training.trainer import Trainer
 
 from bert4so import Document, Orderer, Puzzle
 from bert4so.data.corpus import Splits
 from bert4so.evaluation.metrics import kendall_tau
 from bert4so.training.checkpoint import load_model
 from bert4so.training.snapshot import newest_snapshot
+from bert4so.training.trainer import Trainer
 
 FORMATS = Path(__file__).parent / "formats"
 FOLDERS = sorted(path.name for path in FORMATS.iterdir() if (path / "run").is_dir())

@@ -21,8 +21,6 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bert4so.training.trainer import Trainer
-
 from bert4so import Orderer
 from bert4so.config.schema import Run
 from bert4so.data.corpus import Splits
@@ -33,6 +31,7 @@ from bert4so.export import to_onnx as export
 from bert4so.io.jsonl import write_records
 from bert4so.systems.run_config import make_run
 from bert4so.training.checkpoint import save_model
+from bert4so.training.trainer import Trainer
 from tiny import KINDS, make_encoder
 
 STEPS = ["first we wake up", "then eat bread", "later go out", "at last come home", "now sleep"]

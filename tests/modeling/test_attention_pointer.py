@@ -244,5 +244,5 @@ def test_documents_of_any_length_are_ordered(n):
 
 @pytest.mark.parametrize("changes", [{"width": 15}, {"word_heads": 3}, {"heads": 5}])
 def test_heads_must_divide_the_width(changes):
-    with pytest.raises(UserError, match=r"width = 1.: wanted a multiple of"):
+    with pytest.raises(UserError, match=r"width = 1.: must be a multiple of"):
         tiny_model(**changes)

@@ -362,5 +362,5 @@ def test_the_weight_of_pairs_is_set_by_corpus(tmp_path, corpus, weight):
 
 @pytest.mark.parametrize("changes", [{"width": 15}, {"heads": 5}])
 def test_heads_must_divide_the_width(changes):
-    with pytest.raises(UserError, match=r"width = 1.: wanted a multiple of"):
+    with pytest.raises(UserError, match=r"width = 1.: must be a multiple of"):
         tiny_model(**changes)

@@ -298,7 +298,7 @@ def test_a_run_goes_on_only_with_its_own_configuration(run, splits, tmp_path):
 
 def test_heads_must_divide_the_width(encoder, splits, tmp_path):
     run = tiny_run("bert4so", encoder, tmp_path, model={"heads": 5})
-    with pytest.raises(UserError, match="heads = 5: wanted a divisor of the encoder's 32"):
+    with pytest.raises(UserError, match="heads = 5: must divide the encoder's width, 32"):
         Trainer(run, splits, tmp_path / "run")
 
 

@@ -1,9 +1,9 @@
-"""Strengths out of pairs: how early each sentence is, where few of all pairs have been looked at.
+"""Strengths from pairs: how early each sentence is, given the probabilities of some pairs.
 
-Bradley and Terry (1952): i is read before j with probability 1 / (1 + exp(s_j - s_i)). The
-strengths s are those by which what was said of the pairs is the most likely, a little drawn to 0:
+Bradley and Terry (1952): i comes before j with probability q = 1 / (1 + exp(s_j - s_i)). The
+strengths s maximize the likelihood of the given pair probabilities p, with a small ridge penalty:
 
-    sum over pairs of  p log q + (1 - p) log(1 - q)  -  RIDGE / 2 * sum of s^2,   q that probability
+    sum over pairs of  p log q + (1 - p) log(1 - q)  -  RIDGE / 2 * sum of s^2
 """
 
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 RIDGE = 0.02
-"""So that a sentence that is before all others has a strength too."""
+"""Penalty that keeps the strength of a sentence before all others finite."""
 
-STEPS = 50
-"""Of Newton's method, at most: about ten are taken."""
+MAX_STEPS = 50
+"""Maximum number of Newton steps; about ten are needed."""
 
-FARTHEST = 2.0
-"""No strength changes by more in a step: far from its end, Newton's method steps too far."""
+MAX_CHANGE = 2.0
+"""Maximum change of a strength per step: far from the solution, Newton's method overshoots."""
 
-CLOSE = 1e-6
-"""The strengths are found when none changes by more."""
+TOLERANCE = 1e-6
+"""Iteration stops when no strength changes by more."""
 
 Vector = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -29,10 +29,10 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Pairs:
-    """What was said of some pairs; one may be there several times.
+    """Probabilities of some pairs; a pair may occur several times.
 
-    first, second: the sentences, by their numbers.
-    share:         the probability that the first is read before the second.
+    first, second: indices of the sentences.
+    share:         probability that the first comes before the second.
     """
 
     first: Numbers
@@ -41,29 +41,30 @@ class Pairs:
 
 
 def strengths(pairs: Pairs, start: Vector) -> Vector:
-    """The strength of each sentence, higher the earlier, found from a guess.
+    """The strength of each sentence; a higher strength means an earlier place.
 
-    Newton's method, each step by conjugate gradients: the cost grows as the number of pairs does.
+    Newton's method with conjugate gradients, from the initial guess `start`: the cost is linear in
+    the number of pairs.
     """
-    found = start
-    for _ in range(STEPS):
-        before = 1 / (1 + np.exp(found[pairs.second] - found[pairs.first]))
-        slope = _sums(pairs, pairs.share - before, len(found)) - RIDGE * found
+    strength = start
+    for _ in range(MAX_STEPS):
+        before = 1 / (1 + np.exp(strength[pairs.second] - strength[pairs.first]))
+        slope = _sums(pairs, pairs.share - before, len(strength)) - RIDGE * strength
         step = _newton_step(pairs, before * (1 - before), slope)
-        found = found + np.clip(step, -FARTHEST, FARTHEST)
-        if np.abs(step).max() < CLOSE:
+        strength = strength + np.clip(step, -MAX_CHANGE, MAX_CHANGE)
+        if np.abs(step).max() < TOLERANCE:
             break
-    return found
+    return strength
 
 
 def _sums(pairs: Pairs, values: Vector, n: int) -> Vector:
-    """For each sentence the values of its pairs, added where it is the first, else subtracted."""
+    """For each sentence, the sum of its pairs' values; negated where it is the second."""
     plus, minus = np.bincount(pairs.first, values, n), np.bincount(pairs.second, values, n)
     return np.asarray(plus - minus)
 
 
 def _newton_step(pairs: Pairs, weights: Vector, slope: Vector) -> Vector:
-    """x where H x = slope, by conjugate gradients; H is the curvature, its diagonal their guide."""
+    """Solve H x = slope, H the curvature, by preconditioned conjugate gradients."""
     n = len(slope)
 
     def curved(x: Vector) -> Vector:
@@ -73,7 +74,7 @@ def _newton_step(pairs: Pairs, weights: Vector, slope: Vector) -> Vector:
     x, left = np.zeros(n), slope
     guided = left / diagonal
     direction, size = guided, left @ guided
-    enough = CLOSE**2 * size
+    enough = TOLERANCE**2 * size
     for _ in range(n):
         if size <= enough:
             break

@@ -1,4 +1,4 @@
-"""An order out of scores: sorted, with the probabilities that the scores imply."""
+"""An order from scores: sorted, with the probabilities under the Plackett-Luce model."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,11 +8,11 @@ from bert4so.errors import UserError
 
 
 class NotFiniteError(UserError):
-    """A model gave NaN or infinity."""
+    """A model returned NaN or infinity."""
 
 
 def check_finite(values: NDArray[np.floating]) -> None:
-    """Refuse what a model gave where no order follows from it."""
+    """Refuse outputs of a model from which no order follows."""
     if not np.isfinite(values).all():
         raise NotFiniteError(
             "its scores are not finite numbers: its weights are damaged, or training has diverged"
@@ -20,17 +20,17 @@ def check_finite(values: NDArray[np.floating]) -> None:
 
 
 def ranked(scores: NDArray[np.floating]) -> Decision:
-    """The sentences sorted by score, highest first; equal scores stay as the puzzle has them.
+    """Sort the sentences by score, highest first; ties keep the order of the puzzle.
 
     The confidence is the Plackett-Luce probability of the order, the likelihood that ListMLE
-    trains: prod_k exp(z_order[k]) / sum_(l >= k) exp(z_order[l]). `before[i, j]` is its
-    probability that i is read before j: sigmoid(z_i - z_j).
+    trains: prod_k exp(z_order[k]) / sum_(l >= k) exp(z_order[l]). `before[i, j]` is the probability
+    that i comes before j: sigmoid(z_i - z_j).
     """
     scores = np.asarray(scores, dtype=np.float64)
     check_finite(scores)
     order = np.argsort(-scores, kind="stable")
     drawn = scores[order]
-    # At each place, the log of the summed exp-scores from there to the end.
+    # At each place, the log of the summed exp-scores from that place to the end.
     unread = np.logaddexp.accumulate(drawn[::-1])[::-1]
     gaps = scores[:, None] - scores[None, :]
     return Decision(

@@ -1,8 +1,8 @@
-"""ATTOrderNet (Cui et al., 2018): an LSTM both ways over words, self-attention, a pointer.
+"""ATTOrderNet (Cui et al., 2018): a bidirectional LSTM over words, self-attention, a pointer.
 
-The pointer's keys are the sentence vectors themselves, as in the authors' code; of the
-self-attention only the mean is used, as the decoder's first state. Not as there: no end of the
-order is ever pointed at, so that every order is whole, and the first input is a learned vector.
+As in the authors' code, the pointer's keys are the sentence vectors themselves, and only the mean
+of the self-attention is used, as the decoder's initial state. Unlike there, the decoder has no
+end-of-order symbol, so every order is complete, and its first input is a learned vector.
 """
 
 from pydantic import Field
@@ -20,7 +20,7 @@ __all__ = ["CPU_PRESET", "TRAINING", "Config", "build", "initialize", "load_inpu
 
 
 class Config(WordSettings):
-    """The numbers of the authors' code."""
+    """Defaults from the authors' code."""
 
     width: int = Field(1024, ge=2)
     layers: int = Field(2, ge=1, le=MAX_LAYERS)
@@ -47,13 +47,13 @@ TRAINING = Training(
 CPU_PRESET: Values = {
     # A CPU takes four times as long for twice the width.
     "model": {"width": 512, "inner": 1024},
-    # By which the rate falls, where a run has so much time.
+    # In a run with a time limit, the learning rate decays over this many epochs.
     "train": {"epochs": 20},
 }
 
 
 def build(config: Config, input: WordsInput) -> OrderingModel[WordsBatch]:
-    """Wire the parts; their weights have learned nothing."""
+    """Connect the parts; their weights are random."""
     check_width(config.width, 2, config.heads)
     encoder = BothEnds(len(input.vocabulary), config.vector, config.width, config.dropout)
     return OrderingModel(

@@ -1,8 +1,8 @@
-"""ATTOrderNet+TwoLoss (Yin et al., 2020): a pointer that learns about pairs and points by them.
+"""ATTOrderNet+TwoLoss (Yin et al., 2020): a pointer that also learns from pairs and uses them.
 
-The name is from the table of BERT4SO, which does not say whether the losses over pairs stand beside
-a pointer, or whether the pointer reads what is said of pairs. It says that the authors' code was
-run, which does the latter; `pair_features = false` is the former.
+The name comes from the table of the BERT4SO paper. The paper does not say whether the pair losses
+are only added to a pointer, or whether the pointer also reads the pair features. It says that the
+authors' code was run, which does the latter; `pair_features = false` gives the former.
 """
 
 from pydantic import Field
@@ -31,13 +31,13 @@ __all__ = [
 
 
 class Config(WordSettings):
-    """The numbers of the authors' code.
+    """Defaults from the authors' code.
 
-    width:         of the sentence vectors, and of the decoder.
-    inner:         of the Transformer layers.
-    features:      of a pair.
-    weight:        of the losses over pairs: lambda in the paper.
-    pair_features: whether the pointer reads what is said of pairs.
+    width:         width of the sentence vectors and of the decoder.
+    inner:         feed-forward width of the Transformer layers.
+    features:      number of features per pair.
+    weight:        weight of the pair losses: lambda in the paper.
+    pair_features: whether the pointer reads the pair features.
     """
 
     width: int = Field(512, ge=2)
@@ -77,7 +77,7 @@ CPU_PRESET: Values = {
 
 
 def build(config: Config, input: WordsInput) -> OrderingModel[WordsBatch]:
-    """Wire the parts; their weights have learned nothing."""
+    """Connect the parts; their weights are random."""
     check_width(config.width, 2, config.heads)
     return OrderingModel(
         input=input,

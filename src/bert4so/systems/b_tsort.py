@@ -1,4 +1,4 @@
-"""B-TSort (Prabhumoye et al., 2020): a row a pair, two classes, an order out of all pairs."""
+"""B-TSort (Prabhumoye et al., 2020): classify every pair of sentences, then sort by all pairs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,12 +20,13 @@ from bert4so.text import encoder_files as locate
 
 
 class Config(Settings):
-    """The numbers of the paper's public code.
+    """Defaults from the paper's public code.
 
-    aggregation: the paper's is "topological", which depends on how the sentences are numbered. The
-                 paper's code numbers them by their true places; here it is by their places in the
-                 puzzle, so that nothing is given away. "borda" is our choice: the best of the five
-                 on the validation documents of NeurIPS, "topological" the worst.
+    aggregation: how pair probabilities become an order. The paper uses "topological", which depends
+                 on how the sentences are numbered. The paper's code numbers them by their true
+                 places; here they are numbered by their places in the puzzle: nothing leaks.
+                 "borda" is our choice: the best of the five on the validation documents of NeurIPS,
+                 where "topological" is the worst.
     """
 
     encoder: str = "bert-base-uncased"
@@ -42,8 +43,8 @@ class Config(Settings):
 TRAINING = Training(
     epochs=3,
     patience=0,
-    # The code takes 32 pairs a step. Of five sentences there are 20 in both directions: 32 pairs
-    # are between one document and two.
+    # The public code uses 32 pairs per step. Five sentences have 20 ordered pairs, so 32 pairs are
+    # between one and two documents.
     batch=2,
     accumulate=1,
     optimizer=Optimizer(name="adamw", weight_decay=0.0, eps=1e-8),
@@ -62,9 +63,9 @@ CPU_PRESET: Values = {
         "encoder": locate.DEFAULT,
         # On a CPU dropout takes more than half the time of a step.
         "encoder_dropout": 0.0,
-        # [CLS], though the encoder was tuned for means: pairs are told better by it.
+        # [CLS], although the encoder was fine-tuned for mean pooling: it classifies pairs better.
     },
-    # A small encoder wants larger steps; and those want a warm-up, and more pairs each.
+    # A small encoder needs larger steps; these need a warm-up, and more pairs per step.
     "train": {
         "batch": 4,
         "warmup": 0.1,
@@ -74,17 +75,17 @@ CPU_PRESET: Values = {
 
 
 def make_input(config: Config, documents: Sequence[Document]) -> PairsInput:
-    """What the encoder reads; nothing in it is learned from the documents."""
+    """The input of the encoder; it does not depend on the documents."""
     return PairsInput.for_encoder(config.encoder, config.encoder_dropout, config.both_directions)
 
 
 def load_input(folder: Path) -> PairsInput:
-    """What a run saved of its input."""
+    """The input that a run saved."""
     return PairsInput.load(folder)
 
 
 def build(config: Config, input: PairsInput) -> OrderingModel[PairsBatch]:
-    """Wire the parts; their weights have learned nothing."""
+    """Connect the parts; their weights are random."""
     encoder = architecture(with_dropout(input.encoder_config, config.encoder_dropout))
     freeze(encoder, config.frozen_layers)
     row = {"cls": AtRowCls, "mean": MeanOfRow}[config.pooling](encoder)
@@ -104,7 +105,7 @@ def build(config: Config, input: PairsInput) -> OrderingModel[PairsBatch]:
 
 
 def initialize(model: OrderingModel[PairsBatch], config: Config) -> None:
-    """Put in place the weights that training starts from."""
+    """Load the pretrained encoder."""
     row = model.sentence_encoder.row
     assert isinstance(row, RowEncoder)
     row.encoder.load_state_dict(pretrained(config.encoder).state_dict())

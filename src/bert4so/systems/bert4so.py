@@ -22,7 +22,7 @@ from bert4so.text import encoder_files as locate
 
 
 class Config(Settings):
-    """The paper's numbers (appendix C); what it does not give is marked as our choice."""
+    """Defaults from the paper (appendix C); values missing there are marked "our choice"."""
 
     encoder: str = "bert-base-uncased"
     encoder_dropout: float = Field(0.1, ge=0, lt=1)  # as BERT was pretrained
@@ -56,13 +56,12 @@ FREE = {"encoder_dropout", "embeddings", "frozen_layers", "dropout", "loss", "ga
 CPU_PRESET: Values = {
     "model": {
         "encoder": locate.DEFAULT,
-        # On a CPU dropout takes more than half the time of a step: attention that is not kept is
-        # fused attention.
+        # On a CPU, dropout takes more than half the time of a step: it rules out fused attention.
         "encoder_dropout": 0.0,
-        # Tuned for sentence embeddings: see `MeanOfPieces`.
+        # The encoder was fine-tuned for sentence embeddings: see `MeanOfPieces`.
         "pooling": "mean",
     },
-    # A small encoder wants larger steps.
+    # A small encoder needs larger steps.
     "train": {
         "learning_rate": {"sentence_encoder": 3e-4, "document_encoder": 3e-4, "decoder": 1e-3}
     },
@@ -70,17 +69,17 @@ CPU_PRESET: Values = {
 
 
 def make_input(config: Config, documents: Sequence[Document]) -> JoinedInput:
-    """What the encoder reads; nothing in it is learned from the documents."""
+    """The input of the encoder; it does not depend on the documents."""
     return JoinedInput.for_encoder(config.encoder, config.encoder_dropout)
 
 
 def load_input(folder: Path) -> JoinedInput:
-    """What a run saved of its input."""
+    """The input that a run saved."""
     return JoinedInput.load(folder)
 
 
 def build(config: Config, input: JoinedInput) -> OrderingModel[JoinedBatch]:
-    """Wire the parts; their weights have learned nothing."""
+    """Connect the parts; their weights are random."""
     sentence_encoder, document_encoder = encoders(config, input)
     return OrderingModel(
         input=input,
@@ -98,13 +97,13 @@ def encoders(
     row.encoder.get_input_embeddings().requires_grad_(config.embeddings == "learned")
     freeze(row.encoder, config.frozen_layers)
     if row.width % config.heads:
-        raise UserError(f"heads = {config.heads}: wanted a divisor of the encoder's {row.width}")
+        raise UserError(f"heads = {config.heads}: must divide the encoder's width, {row.width}")
     pooled = {"cls": AtCls, "mean": MeanOfPieces}[config.pooling](row)
     return pooled, TransformerDocument(row.width, config.layers, config.heads, config.dropout)
 
 
 def initialize(model: OrderingModel[JoinedBatch], config: Config) -> None:
-    """Put in place the weights that training starts from."""
+    """Load the pretrained encoder."""
     row = model.sentence_encoder.row
     assert isinstance(row, JoinedRow)
     row.encoder.load_state_dict(pretrained(config.encoder).state_dict())

@@ -1,8 +1,8 @@
-"""BERT4SO with three heads, beyond its paper: scores, pairs and successors, searched together.
+"""BERT4SO with three heads, which goes beyond the paper: scores, pairs and successors.
 
-The joined row and the document layers are those of BERT4SO, and so is the head that scores. The
-other heads teach the encoder what the scores alone do not ask for, and the search weighs what all
-three say: see `bert4so.modeling.decoders.joint` and `bert4so.ranking.search`.
+The joined row, the document layers and the score head are those of BERT4SO. The other heads train
+the encoder on more than the scores need, and a search combines all three: see
+`bert4so.modeling.decoders.joint` and `bert4so.ranking.search`.
 """
 
 from typing import Literal
@@ -30,7 +30,7 @@ __all__ = ["CPU_PRESET", "TRAINING", "Config", "build", "initialize", "load_inpu
 
 
 class LossWeights(Settings):
-    """What the loss of each head is multiplied by."""
+    """Weight of each head's loss."""
 
     scores: float = Field(default=1.0, ge=0)
     before: float = Field(default=1.0, ge=0)
@@ -38,7 +38,7 @@ class LossWeights(Settings):
 
 
 class SearchWeights(Settings):
-    """What the log-probabilities of each head are multiplied by in the search."""
+    """Weight of each head's log-probabilities in the search."""
 
     scores: float = Field(ge=0, le=MAX_WEIGHT)
     before: float = Field(ge=0, le=MAX_WEIGHT)
@@ -46,12 +46,12 @@ class SearchWeights(Settings):
 
 
 class Presets(Settings):
-    """The weights of the search by what the orders should be good at.
+    """Search weights by the metric that they aim at.
 
     tau: few pairs in the wrong order.
-    pmr: whole documents without an error.
+    pmr: complete documents without an error.
 
-    The numbers are those that were best in a comparison on ROCStory.
+    The values were best in a comparison on validation documents of ROCStory.
     """
 
     tau: SearchWeights = SearchWeights(scores=0.0, before=1.0, next=0.3)
@@ -59,9 +59,9 @@ class Presets(Settings):
 
 
 class Config(bert4so.Config):
-    """The numbers of BERT4SO; those of the heads are our choice, as there is no paper.
+    """Defaults from BERT4SO; those of the heads are our choice, as there is no paper.
 
-    decode: which of the weights the search uses.
+    decode: the search weights to use.
     """
 
     loss: Literal["margin-list-mle", "list-mle"] = "list-mle"
@@ -76,7 +76,7 @@ STARTS_FROM = "bert4so"
 
 
 def build(config: Config, input: JoinedInput) -> OrderingModel[JoinedBatch]:
-    """Wire the parts; their weights have learned nothing."""
+    """Connect the parts; their weights are random."""
     sentence_encoder, document_encoder = encoders(config, input)
     chosen: SearchWeights = getattr(config.weights, config.decode)
     return OrderingModel(

@@ -1,8 +1,8 @@
 """CNN+PtrNet (Gong et al., 2016): convolutions, an LSTM over the sentences, a pointer.
 
-Not as in the public code: no end of the order is ever pointed at, so that every order is whole
-(there, decoding may stop early); the first input is a learned vector (there it is the encoding of a
-word <sos>, which is one too). Decoding is greedy there; the beam is our choice, as for the others.
+Unlike the public code, the decoder has no end-of-order symbol, so every order is complete (there,
+decoding may stop early), and its first input is a learned vector (there it is the encoding of a
+word <sos>, which is learned too). Decoding is greedy there; the beam is our choice, as for the others.
 """
 
 from pydantic import Field
@@ -19,7 +19,7 @@ __all__ = ["CPU_PRESET", "TRAINING", "Config", "build", "initialize", "load_inpu
 
 
 class Config(WordSettings):
-    """The numbers of the authors' code."""
+    """Defaults from the authors' code."""
 
     filters: int = Field(512, ge=1)
     hidden: int = Field(100, ge=1)
@@ -32,8 +32,8 @@ TRAINING = Training(
     patience=5,
     batch=128,
     accumulate=1,
-    # The accumulator of TensorFlow, which the authors use. From PyTorch's 0 the first step moves
-    # every weight by 0.3, and nothing is ever learned.
+    # The default of TensorFlow, which the authors use. With PyTorch's default of 0, the first step
+    # changes every weight by 0.3, and the model never learns.
     optimizer=Optimizer(name="adagrad", weight_decay=1e-5, accumulator=0.1),
     learning_rate=LearningRates(sentence_encoder=0.3, document_encoder=0.3, decoder=0.3),
     schedule="epochs",
@@ -44,13 +44,13 @@ TRAINING = Training(
 )
 
 CPU_PRESET: Values = {
-    # More steps in the same time: Adagrad's are small. By the epochs the rate falls in that time.
+    # Adagrad's steps are small: a smaller batch takes more of them. `epochs` sets the decay.
     "train": {"batch": 16, "epochs": 20},
 }
 
 
 def build(config: Config, input: WordsInput) -> OrderingModel[WordsBatch]:
-    """Wire the parts; their weights have learned nothing."""
+    """Connect the parts; their weights are random."""
     encoder = ConvolutionEncoder(
         len(input.vocabulary), config.vector, config.filters, config.dropout
     )

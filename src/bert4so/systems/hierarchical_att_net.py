@@ -66,7 +66,7 @@ CPU_PRESET: Values = {
 
 
 def build(config: Config, input: WordsInput) -> OrderingModel[WordsBatch]:
-    """Wire the parts; their weights have learned nothing."""
+    """Connect the parts; their weights are random."""
     check_width(config.width, 2, config.word_heads, config.heads)
     return OrderingModel(
         input=input,

@@ -32,7 +32,7 @@ CPU_PRESET: Values = {
 
 
 def build(config: Config, input: WordsInput) -> OrderingModel[WordsBatch]:
-    """Wire the parts; their weights have learned nothing."""
+    """Connect the parts; their weights are random."""
     encoder = LastStates(len(input.vocabulary), config.vector, config.hidden, config.dropout)
     return OrderingModel(
         input=input,

@@ -1,4 +1,4 @@
-"""What the file of a system holds."""
+"""The interface of a system's module."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,16 +13,15 @@ from bert4so.modeling.batch import Batch
 class System(Protocol):
     """A module of `bert4so.systems`.
 
-    Config:   the model's settings; their defaults are the paper's numbers.
-    TRAINING: how the paper trains it.
-    CPU_PRESET:     the few numbers of both, by table, that differ at desk scale.
+    Config:     the model's settings; defaults are the paper's values.
+    TRAINING:   how the paper trains it.
+    CPU_PRESET: values of both, by table, that differ at the scale "desk".
 
     A module may also have
 
-    BY_CORPUS:   the numbers that its paper sets by corpus: for the name of a corpus, values by
-                 table.
-    FREE:        keys of the model's settings that only its training reads: a run that starts from
-                 another one may change them.
+    BY_CORPUS:   values that its paper sets per corpus: by corpus name, then by table.
+    FREE:        model settings that only training reads: a run that starts from another one may
+                 change them.
     STARTS_FROM: another system whose models a run can start from: all their weights are used, and
                  weights that they lack stay as `build` makes them.
     """
@@ -39,13 +38,13 @@ class System(Protocol):
     # Each module takes its own Config and Input, which no common type can say.
 
     def make_input(self, config: Any, documents: Sequence[Document]) -> Input[Batch]:
-        """The input of a new model; what it must learn of its language comes from the documents."""
+        """The input of a new model; a vocabulary, if it has one, is built from the documents."""
 
     def load_input(self, folder: Path) -> Input[Batch]:
         """The input of a saved model."""
 
     def build(self, config: Any, input: Any) -> OrderingModel[Any]:
-        """The parts wired together; their weights have learned nothing."""
+        """Connect the parts; their weights are random."""
 
     def initialize(self, model: OrderingModel[Any], config: Any) -> None:
-        """Put in place the weights that training starts from."""
+        """Load the weights that training starts from, such as those of a pretrained encoder."""

@@ -1,4 +1,4 @@
-"""RankTxNet (Kumar et al., 2020): a row a sentence, Transformer layers, scores, ListMLE."""
+"""RankTxNet (Kumar et al., 2020): one row per sentence, Transformer layers, scores, ListMLE."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,10 +26,10 @@ from bert4so.text import encoder_files as locate
 
 
 class Config(Settings):
-    """The paper's parts, of which there is no public code.
+    """Defaults from the paper, which has no public code.
 
-    What we could not find out is as in BERT4SO, layers and decoder with it: so the two systems
-    differ in how sentences are read, and in the loss.
+    Values that it does not give are those of BERT4SO, including layers and decoder, so that the two
+    systems differ only in how sentences are encoded and in the loss.
     """
 
     encoder: str = "bert-base-uncased"
@@ -43,7 +43,7 @@ class Config(Settings):
     hidden: int = Field(200, ge=1)  # our choice: as BERT4SO
 
 
-# Our choice: how BERT4SO's paper trains its own model.
+# Our choice: as the BERT4SO paper trains its own model.
 TRAINING = Training(
     epochs=5,
     patience=0,
@@ -63,12 +63,12 @@ FREE = {"encoder_dropout", "frozen_layers", "dropout"}
 CPU_PRESET: Values = {
     "model": {
         "encoder": locate.DEFAULT,
-        # On a CPU dropout takes more than half the time of a step.
+        # On a CPU, dropout takes more than half the time of a step.
         "encoder_dropout": 0.0,
-        # As BERT4SO, so that the two differ in how sentences are read together.
+        # As BERT4SO, so that the two differ only in how sentences are encoded.
         "pooling": "mean",
     },
-    # A small encoder wants larger steps.
+    # A small encoder needs larger steps.
     "train": {
         "learning_rate": {"sentence_encoder": 3e-4, "document_encoder": 3e-4, "decoder": 1e-3}
     },
@@ -76,22 +76,22 @@ CPU_PRESET: Values = {
 
 
 def make_input(config: Config, documents: Sequence[Document]) -> RowsInput:
-    """What the encoder reads; nothing in it is learned from the documents."""
+    """The input of the encoder; it does not depend on the documents."""
     return RowsInput.for_encoder(config.encoder, config.encoder_dropout, config.max_pieces)
 
 
 def load_input(folder: Path) -> RowsInput:
-    """What a run saved of its input."""
+    """The input that a run saved."""
     return RowsInput.load(folder)
 
 
 def build(config: Config, input: RowsInput) -> OrderingModel[RowsBatch]:
-    """Wire the parts; their weights have learned nothing."""
+    """Connect the parts; their weights are random."""
     encoder = architecture(with_dropout(input.encoder_config, config.encoder_dropout))
     freeze(encoder, config.frozen_layers)
     row = {"cls": AtRowCls, "mean": MeanOfRow}[config.pooling](encoder)
     if row.width % config.heads:
-        raise UserError(f"heads = {config.heads}: wanted a divisor of the encoder's {row.width}")
+        raise UserError(f"heads = {config.heads}: must divide the encoder's width, {row.width}")
     return OrderingModel(
         input=input,
         sentence_encoder=RowSentences(row),
@@ -103,7 +103,7 @@ def build(config: Config, input: RowsInput) -> OrderingModel[RowsBatch]:
 
 
 def initialize(model: OrderingModel[RowsBatch], config: Config) -> None:
-    """Put in place the weights that training starts from."""
+    """Load the pretrained encoder."""
     row = model.sentence_encoder.row
     assert isinstance(row, RowEncoder)
     row.encoder.load_state_dict(pretrained(config.encoder).state_dict())

@@ -16,10 +16,9 @@ Tensors = dict[str, torch.Tensor]
 
 
 def build_saved(run: Run, folder: Path, check: Callable[[Tensors], None]) -> OrderingModel[Any]:
-    """The model that a run and the files of its input describe, with random weights.
+    """Build the model that a run and its input files describe, with random weights.
 
-    It is built on no device first: `check` may refuse the weights described there, which may be
-    larger than the memory.
+    It is first built on the meta device, so that `check` can refuse weights larger than memory.
     """
     system = SYSTEMS[run.system]
     try:
@@ -29,7 +28,7 @@ def build_saved(run: Run, folder: Path, check: Callable[[Tensors], None]) -> Ord
         return system.build(run.model, system.load_input(folder))
     except UserError:
         raise
-    except Exception as error:  # any number of a stranger's can be what the code cannot use
+    except Exception as error:  # values of an untrusted file can break a build in any way
         raise UserError(
             f"{folder}: does not describe a model that can be built: {first_line(error)}"
         ) from None

@@ -1,9 +1,9 @@
 """SE-Graph (Yin et al., 2019): words, a network over the graph of shared nouns, a pointer.
 
-Not as in the public code: the first input is a learned vector that starts at zero, where there it
-is zero; the model kept is that with the best tau and PMR on validation, as of all systems, where
-there it is that with the best accuracy. The authors' files have nouns and roles of a parser that
-they do not name; `nouns` says how ours are found.
+Unlike the public code, the decoder's first input is a learned vector that starts at zero (there it
+is zero), and the model with the best tau + PMR on validation is kept, as for all systems (there it
+is the one with the best accuracy). The authors' files contain nouns and roles from a parser that
+they do not name; `bert4so.text.nouns` says how ours are found.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from bert4so.systems.word_based import give_vectors
 
 
 class Config(GraphSettings):
-    """The numbers of the authors' code."""
+    """Defaults from the authors' code."""
 
     hidden: int = Field(300, ge=2, multiple_of=2)  # half of it in each direction
     entity: int = Field(150, ge=1)
@@ -56,17 +56,17 @@ CPU_PRESET: Values = {}
 
 
 def make_input(config: Config, documents: Sequence[Document]) -> GraphInput:
-    """Knows the words and the nouns of the documents to be learned from."""
+    """Build the vocabulary of the training documents, and find their nouns."""
     return GraphInput.of(documents, config)
 
 
 def load_input(folder: Path) -> GraphInput:
-    """What a run saved of its input."""
+    """The input that a run saved."""
     return GraphInput.load(folder)
 
 
 def build(config: Config, input: GraphInput) -> OrderingModel[GraphBatch]:
-    """Wire the parts; their weights have learned nothing."""
+    """Connect the parts; their weights are random."""
     encoder = BothEnds(len(input.words.vocabulary), config.vector, config.hidden, config.dropout)
     return OrderingModel(
         input=input,

@@ -1,9 +1,9 @@
-"""Variant-LSTM+PtrNet (Logeswaran et al., 2018): an LSTM, a set read in cycles, a pointer.
+"""Variant-LSTM+PtrNet (Logeswaran et al., 2018): an LSTM, repeated attention, a pointer.
 
-Its numbers are those of the paper as far as they are known: there is no public code. Word vectors
-are learned on (there they stay as they are given), since without a file of vectors there are none
-to keep. Of the two scoring functions of the paper this has the one-layer network. The first input
-is a learned vector that starts at the paper's zero.
+Its defaults are those of the paper as far as they are known: there is no public code. Word vectors
+are trained (there they are fixed), since without a file of vectors they start at random. Of the
+paper's two scoring functions, this uses the one-layer network. The first input is a learned vector
+that starts at the paper's zero.
 """
 
 from typing import Literal
@@ -24,7 +24,7 @@ __all__ = ["CPU_PRESET", "TRAINING", "Config", "build", "initialize", "load_inpu
 
 
 class Config(WordSettings):
-    """The paper's numbers."""
+    """Defaults from the paper."""
 
     vector: int = Field(300, ge=1)
     hidden: int = Field(1000, ge=1)
@@ -36,7 +36,7 @@ class Config(WordSettings):
 
 
 TRAINING = Training(
-    epochs=100,  # our choice, as the next: the paper stops early, and says no more
+    epochs=100,  # our choice, as is patience: the paper only says that it stops early
     patience=5,
     batch=10,
     accumulate=1,
@@ -55,9 +55,9 @@ CPU_PRESET: Values = {
         "vector": 100,
         "hidden": 500,
         "scoring": 250,
-        # Among sentences of other documents it does not help to know that one is early: it must be
-        # known for each place. That takes more steps than there is time for: after 1.5 minutes of
-        # NeurIPS tau was .56 without them on validation, .10 with three.
+        # With negatives it does not help to know that a sentence is early: its exact place must be
+        # learned, which takes more steps than a short run has. After 1.5 minutes on NeurIPS,
+        # validation tau was .56 without negatives and .10 with three.
         "negatives": 0,
     },
     "train": {"batch": 32},
@@ -65,7 +65,7 @@ CPU_PRESET: Values = {
 
 
 def build(config: Config, input: WordsInput) -> OrderingModel[WordsBatch]:
-    """Wire the parts; their weights have learned nothing."""
+    """Connect the parts; their weights are random."""
     encoder = LastHidden(len(input.vocabulary), config.vector, config.hidden, config.dropout)
     return OrderingModel(
         input=input,

@@ -1,4 +1,4 @@
-"""What the systems that read words have in common: their input, and where their words start."""
+"""What the systems that read words share: their input and their initial word vectors."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,30 +15,30 @@ from bert4so.text.vocabulary import read_vectors
 
 
 def make_input(config: WordSettings, documents: Sequence[Document]) -> WordsInput:
-    """Knows the words of the documents to be learned from."""
+    """Build the vocabulary of the training documents."""
     return WordsInput.of(documents, config)
 
 
 def load_input(folder: Path) -> WordsInput:
-    """What a run saved of its input."""
+    """The input that a run saved."""
     return WordsInput.load(folder)
 
 
 def initialize(model: OrderingModel[Any], config: WordSettings) -> None:
-    """Put the word vectors in place that training starts from, where there are some."""
+    """Load the word vectors that training starts from, if a file is given."""
     assert isinstance(model.input, WordsInput)
     give_vectors(model, model.input, config)
 
 
 def check_width(width: int, *parts: int) -> None:
-    """Refuse a width that does not divide among heads, or among the two ends of an LSTM."""
+    """Refuse a width that is not divisible by the number of heads or LSTM directions."""
     for number in parts:
         if width % number:
-            raise UserError(f"width = {width}: wanted a multiple of {number}")
+            raise UserError(f"width = {width}: must be a multiple of {number}")
 
 
 def give_vectors(model: OrderingModel[Any], words: WordsInput, config: WordSettings) -> None:
-    """Let the words of a model start from the vectors of a file, where one is named."""
+    """Initialize the word vectors of a model from a file, if one is given."""
     if not config.vectors:
         return
     encoder = model.sentence_encoder
