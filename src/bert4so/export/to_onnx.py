@@ -18,7 +18,7 @@ from onnx.numpy_helper import from_array
 from torch import Tensor, nn
 
 from bert4so.common.machine import machine
-from bert4so.config.schema import Run
+from bert4so.config.schema import RunConfig
 from bert4so.document import Document, Puzzle
 from bert4so.errors import UserError
 from bert4so.evaluation.evaluate import Prediction, fits, measure, solve
@@ -69,7 +69,7 @@ class Comparison:
 
 
 def export(
-    run: Run,
+    run: RunConfig,
     model: OrderingModel[Any],
     out: Path,
     documents: Sequence[Document],
@@ -236,7 +236,7 @@ def _tau(solved: Sequence[Prediction]) -> float:
     return measure(solved).tau
 
 
-def _write_facts(folder: Path, run: Run, facts: dict[str, Any]) -> None:
+def _write_facts(folder: Path, run: RunConfig, facts: dict[str, Any]) -> None:
     whole = {
         "format": FORMAT,
         **facts,
@@ -246,7 +246,7 @@ def _write_facts(folder: Path, run: Run, facts: dict[str, Any]) -> None:
     write_whole(folder / "export.json", (json.dumps(whole, indent=1) + "\n").encode())
 
 
-def _card(run: Run, out: Path, compared: Comparison, facts: dict[str, Any]) -> str:
+def _card(run: RunConfig, out: Path, compared: Comparison, facts: dict[str, Any]) -> str:
     form = "int8, each token by its own scale" if facts["int8"] else "float32"
     return f"""# {run.system} on {Path(run.corpus).name}, exported
 

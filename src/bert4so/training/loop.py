@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from bert4so.common.progress import progress_bar
-from bert4so.config.schema import Run
+from bert4so.config.schema import RunConfig
 from bert4so.data.corpus import Splits
 from bert4so.errors import Stopped
 from bert4so.evaluation.metrics import Metrics
@@ -17,7 +17,7 @@ from bert4so.training.trainer import Trainer
 
 
 def train(
-    run: Run,
+    run: RunConfig,
     splits: Splits,
     folder: Path,
     command: str,

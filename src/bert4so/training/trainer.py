@@ -11,7 +11,7 @@ import torch
 from accelerate import Accelerator
 
 from bert4so.common.progress import say
-from bert4so.config.schema import Run, Values
+from bert4so.config.schema import RunConfig, Values
 from bert4so.config.toml import difference, dump_toml
 from bert4so.data.batches import epoch_batches
 from bert4so.data.corpus import Splits, hashes
@@ -36,7 +36,7 @@ from bert4so.training.start import first_model
 class Trainer:
     """A run under way. In each of many processes there is one, and the first writes the folder."""
 
-    def __init__(self, run: Run, splits: Splits, folder: Path, on_bad: OnBad = stop) -> None:
+    def __init__(self, run: RunConfig, splits: Splits, folder: Path, on_bad: OnBad = stop) -> None:
         self.run, self.folder = run, folder
         self.accelerator = Accelerator(
             cpu=on_cpu(),
@@ -244,7 +244,7 @@ def _utf_8(text: str) -> bytes:
         ) from None
 
 
-def check_same(begun: Values, asked: Run, folder: Path) -> None:
+def check_same(begun: Values, asked: RunConfig, folder: Path) -> None:
     """Refuse to resume a run with another configuration.
 
     Keys that are newer than the run have their defaults.
