@@ -24,7 +24,7 @@ from torch.nn.utils import clip_grad_norm_
 from bert4so.common.machine import machine
 from bert4so.config.schema import RunConfig
 from bert4so.data.batches import epoch_batches
-from bert4so.data.corpus import Splits, find_corpus, read_split
+from bert4so.data.corpus import Corpus, find_corpus, read_split
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.modeling.base import OrderingModel
@@ -94,7 +94,7 @@ def speed(loop: Callable[[], int]) -> float:
 def own(run: RunConfig, documents: Sequence[Document]) -> Callable[[], int]:
     """A step of `bert4so train`."""
     AcceleratorState._reset_state()  # it keeps the first precision of a process, and refuses others
-    trainer = Trainer(run, Splits(list(documents), list(documents[:8]), []), Path("unused"))
+    trainer = Trainer(run, Corpus(list(documents), list(documents[:8]), []), Path("unused"))
     steps = (step for epoch in range(1, 1000) for step in trainer.learn(epoch))
     return lambda: next(steps).tokens
 

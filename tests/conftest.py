@@ -15,7 +15,7 @@ from hypothesis import settings
 from bert4so.cli import main
 from bert4so.config.schema import RunConfig
 from bert4so.config.toml import merge
-from bert4so.data.corpus import Splits
+from bert4so.data.corpus import Corpus
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.experiments.plan import Experiment, read_experiment
@@ -77,9 +77,9 @@ def documents() -> list[Document]:
 
 
 @pytest.fixture(scope="session")
-def splits(documents: list[Document]) -> Splits:
+def splits(documents: list[Document]) -> Corpus:
     """The documents as all three parts of a corpus: what is learned can be seen in the test."""
-    return Splits(documents, documents, documents)
+    return Corpus(documents, documents, documents)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bert4so.common.progress import progress_bar
 from bert4so.config.schema import RunConfig
-from bert4so.data.corpus import Splits
+from bert4so.data.corpus import Corpus
 from bert4so.errors import Stopped
 from bert4so.evaluation.metrics import Metrics
 from bert4so.io.on_error import OnBad, stop
@@ -18,7 +18,7 @@ from bert4so.training.trainer import Trainer
 
 def train(
     run: RunConfig,
-    splits: Splits,
+    splits: Corpus,
     folder: Path,
     command: str,
     resume: bool = False,

@@ -10,7 +10,7 @@ from bert4so.common.machine import machine
 from bert4so.common.progress import progress_bar
 from bert4so.config.schema import RunConfig
 from bert4so.config.toml import dump_toml
-from bert4so.data.corpus import Splits
+from bert4so.data.corpus import Corpus
 from bert4so.document import Puzzle
 from bert4so.evaluation.evaluate import Prediction, measure, predictions, truths
 from bert4so.evaluation.metrics import Metrics
@@ -24,7 +24,7 @@ from bert4so.training.history import History
 
 
 def write_report(
-    run: RunConfig, splits: Splits, folder: Path, history: History, epoch_tokens: int, command: str
+    run: RunConfig, splits: Corpus, folder: Path, history: History, epoch_tokens: int, command: str
 ) -> dict[str, Metrics]:
     """Measure the model that was kept, once, on the test documents; write all of it down.
 
