@@ -96,7 +96,7 @@ def test_a_card_with_other_values_is_refused(tmp_path, change, message):
     write_card(tmp_path, CARD)
     facts = json.loads((tmp_path / NAME).read_text())
     (tmp_path / NAME).write_text(json.dumps(facts | change))
-    with pytest.raises(UserError, match=message) as refused:
+    with pytest.raises(UserError, match=f"^{tmp_path / NAME}: {message}") as refused:
         read_card(tmp_path)
     assert len(str(refused.value)) < len(str(tmp_path)) + MAX_QUOTED_CHARACTERS + 100
 
