@@ -21,9 +21,10 @@ from bert4so.common.machine import machine
 from bert4so.config.schema import RunConfig
 from bert4so.document import Document, Puzzle
 from bert4so.errors import UserError
-from bert4so.evaluation.evaluate import Prediction, fits, measure, solve
+from bert4so.evaluation.evaluate import Prediction, measure, solve
 from bert4so.export.graph_weights import Weights, named
 from bert4so.export.quantization import quantized
+from bert4so.inference.backend import fits
 from bert4so.inference.onnx_model import FORMAT, ExportedModel
 from bert4so.io.atomic import write_whole
 from bert4so.modeling.base import OrderingModel

@@ -1,16 +1,53 @@
-"""What everything above a model knows of it."""
+"""The interface of everything that can put sentences in order."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bert4so.document import Ordering, Puzzle
+from bert4so.errors import UserError
+from bert4so.io.on_error import OnBad
 
 
+@runtime_checkable
 class Backend(Protocol):
-    """Whatever can order puzzles: a model, a runtime, an ensemble, a coin."""
+    """Anything that can order puzzles: a model, an ensemble, a rule, a service.
+
+    An object with these two methods can be given to `Orderer` and to `evaluate`; it need not
+    inherit from this class. This one reads the sentences in alphabetical order:
+
+    >>> class Alphabetical:
+    ...     def order(self, puzzles):
+    ...         return [self.answer(puzzle) for puzzle in puzzles]
+    ...
+    ...     def check(self, puzzle):
+    ...         pass
+    ...
+    ...     def answer(self, puzzle):
+    ...         numbers = range(len(puzzle.sentences))
+    ...         order = sorted(numbers, key=lambda i: puzzle.sentences[i])
+    ...         scores = tuple(-float(order.index(i)) for i in numbers)
+    ...         return Ordering.of(puzzle, Decision(order, confidence=1.0, scores=scores))
+    >>> Orderer(Alphabetical()).order(["b", "a"]).sentences
+    ('a', 'b')
+
+    For more than one pass, and for `Windows`, each decision needs `scores` or `before`.
+    """
 
     def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
-        """One ordering a puzzle. Puzzles come without their answers."""
+        """Return one ordering per puzzle, in the order of the puzzles.
+
+        An answer must not depend on the other puzzles that are given at the same time.
+        """
 
     def check(self, puzzle: Puzzle) -> None:
-        """Raise `UserError` for a puzzle that cannot be ordered."""
+        """Raise `UserError` for a puzzle that cannot be ordered, for example one too long."""
+
+
+def fits(backend: Backend, puzzle: Puzzle, where: str, on_bad: OnBad) -> bool:
+    """Whether the backend can order the puzzle; one that it cannot is bad."""
+    try:
+        backend.check(puzzle)
+    except UserError as error:
+        on_bad(UserError(f"{where}: {error}"))
+        return False
+    return True

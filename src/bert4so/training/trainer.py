@@ -18,7 +18,8 @@ from bert4so.data.corpus import Corpus, hashes
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.errors import UserError, quote
-from bert4so.evaluation.evaluate import fits, measure
+from bert4so.evaluation.evaluate import measure
+from bert4so.inference.backend import fits
 from bert4so.io.atomic import write_whole
 from bert4so.io.on_error import OnBad, stop
 from bert4so.modeling.base import OrderingModel
