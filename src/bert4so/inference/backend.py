@@ -30,7 +30,7 @@ class Backend(Protocol):
     >>> Orderer(Alphabetical()).order(["b", "a"]).sentences
     ('a', 'b')
 
-    For more than one pass, and for `Windows`, each decision needs `scores` or `before`.
+    To average over several passes, every decision needs `scores` or `before`.
     """
 
     def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
