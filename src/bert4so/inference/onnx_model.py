@@ -9,14 +9,15 @@ export.json                    what it was made of, and how near it came to that
 README.md                      the model card
 """
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from bert4so.common.machine import cores
@@ -27,6 +28,12 @@ from bert4so.inference.onnx_check import check_onnx
 from bert4so.io.model_files import first_line, read_object
 from bert4so.ranking.plackett_luce import NotFiniteError, check_finite, ranked
 from bert4so.text.packing import Packer, Row
+
+# onnxruntime 1.29 and later send data about models to Microsoft by default, and a forked process
+# waits at its end for the thread that does. This has to be set before the import.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+import onnxruntime
 
 FORMAT = 1
 """The format of the folder. A folder of another format is refused."""
@@ -39,25 +46,50 @@ QUIET = 3
 
 
 class ExportedModel:
-    """An exported model: a `Backend`. It answers a puzzle alone as it does among others."""
+    """An exported model: a `Backend`. It answers a puzzle alone as it does among others.
 
-    def __init__(self, path: Path, packer: Packer) -> None:
+    It may be used by many threads at once, and by processes that are forked from this one.
+
+    threads: how many it may use; None: one per core.
+    """
+
+    def __init__(self, path: Path, packer: Packer, threads: int | None = None) -> None:
         self.path = path
         self.packer = packer
-        self.all_cores = _session(path, threads=cores())
-        self.wanted = [wanted.name for wanted in self.all_cores.get_inputs()]
+        self.threads = threads or cores()
+        self._file = path.absolute()  # it is opened again where the current folder may be another
+        self._sessions: dict[int, onnxruntime.InferenceSession] = {}
+        _MODELS.add(self)
+        self.wanted = [wanted.name for wanted in self._session(self.threads).get_inputs()]
 
     @classmethod
-    def load(cls, folder: Path) -> "ExportedModel":
+    def load(cls, folder: Path, threads: int | None = None) -> "ExportedModel":
         """The model of a folder, which may come from a stranger."""
         check_format(folder / "export.json")
         check_onnx(folder / "model.onnx")
-        return cls(folder / "model.onnx", Packer.load(folder))
+        return cls(folder / "model.onnx", Packer.load(folder), threads)
 
-    @cached_property
-    def one_core(self) -> onnxruntime.InferenceSession:
-        """Many batches are scored sooner one a core than one after the other on all of them."""
-        return _session(self.path, threads=1)
+    def _session(self, threads: int) -> onnxruntime.InferenceSession:
+        """The session with so many threads, opened where it is needed for the first time.
+
+        Without a lock, which a fork could leave locked: at worst two threads open a session each,
+        and one of them is dropped.
+        """
+        if threads not in self._sessions:
+            self._sessions.setdefault(threads, _open(self._file, threads))
+        return self._sessions[threads]
+
+    def abandon_sessions(self) -> None:
+        """Let a forked process open its own sessions.
+
+        It has those of its parent, but not their threads: to use one, or to close one at the end of
+        the process, would wait for these forever. So one more reference keeps each of them open.
+        """
+        import ctypes
+
+        for session in self._sessions.values():
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(session))
+        self._sessions = {}
 
     def check(self, puzzle: Puzzle) -> None:
         """Raise `UserError` for a puzzle that does not fit a row."""
@@ -78,10 +110,12 @@ class ExportedModel:
     def _scored(self, batches: Sequence[Sequence[Row]]) -> Iterator[NDArray[np.float32]]:
         """A line of scores for each row of each batch."""
         if len(batches) < 2:
-            yield from (self._scores(self.all_cores, rows) for rows in batches)
+            session = self._session(self.threads)
+            yield from (self._scores(session, rows) for rows in batches)
             return
-        session = self.one_core
-        with ThreadPoolExecutor(cores()) as pool:
+        # One batch per core is faster than all cores on one batch.
+        session = self._session(1)
+        with ThreadPoolExecutor(self.threads) as pool:
             yield from pool.map(lambda rows: self._scores(session, rows), batches)
 
     def _scores(
@@ -100,6 +134,18 @@ class ExportedModel:
         return table
 
 
+_MODELS = WeakSet[ExportedModel]()
+
+
+def _abandon_all() -> None:
+    for model in _MODELS:
+        model.abandon_sessions()
+
+
+if sys.platform != "win32":  # which does not fork
+    os.register_at_fork(after_in_child=_abandon_all)
+
+
 def _check_scores(table: NDArray[np.float32], mask: NDArray[np.bool_]) -> None:
     """Refuse a table of scores that does not have one for each sentence."""
     if table.shape != mask.shape:
@@ -107,7 +153,7 @@ def _check_scores(table: NDArray[np.float32], mask: NDArray[np.bool_]) -> None:
     check_finite(table[mask])
 
 
-def _session(path: Path, threads: int) -> onnxruntime.InferenceSession:
+def _open(path: Path, threads: int) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = QUIET

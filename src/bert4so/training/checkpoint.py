@@ -100,6 +100,12 @@ def _shown(kind: str, shape: Sequence[int]) -> str:
     return f"{kind} {quote(list(shape))}"
 
 
+def set_threads(threads: int | None) -> None:
+    """Let PyTorch use so many threads in this process; None: as many as it does."""
+    if threads is not None:
+        torch.set_num_threads(threads)
+
+
 def packer_of(model: OrderingModel[Any]) -> Packer | None:
     """What fills the rows of a model that reads a document as one row; None for the others."""
     return model.input.packer if isinstance(model.input, JoinedInput) else None
