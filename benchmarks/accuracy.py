@@ -22,7 +22,7 @@ from accelerate.state import AcceleratorState
 from bert4so.common.machine import machine
 from bert4so.common.progress import progress_bar
 from bert4so.common.stable_hash import stable_hash
-from bert4so.config.schema import Run
+from bert4so.config.schema import RunConfig
 from bert4so.evaluation.evaluate import measure, solve
 from bert4so.systems.run_config import read_run
 from bert4so.training.run_documents import splits_of
@@ -89,7 +89,7 @@ def main() -> None:
             asked.out.write_text(json.dumps(facts, indent=1) + "\n")
 
 
-def learned(run: Run, kind: type[Trainer], title: str) -> dict[str, Any]:
+def learned(run: RunConfig, kind: type[Trainer], title: str) -> dict[str, Any]:
     """What a run knows after its last epoch, and how long that took."""
     AcceleratorState._reset_state()  # it keeps the first precision of a process, and refuses others
     with TemporaryDirectory() as unused:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bert4so.common.machine import machine
 from bert4so.common.progress import progress_bar
-from bert4so.config.schema import Run
+from bert4so.config.schema import RunConfig
 from bert4so.data.check import shared
 from bert4so.data.corpus import find_corpus, read_split, shuffle_seed
 from bert4so.document import Document
@@ -61,7 +61,7 @@ def main() -> None:
     asked.out.write_text(json.dumps(facts, indent=1) + "\n")
 
 
-def learned(run: Run, train: Sequence[Document]) -> dict[str, int]:
+def learned(run: RunConfig, train: Sequence[Document]) -> dict[str, int]:
     """How many documents of each corpus there were to learn from."""
     names = {f"{name}/": name for name in run.join}
     counts = Counter[str]()

@@ -22,9 +22,9 @@ from accelerate.state import AcceleratorState
 from torch.nn.utils import clip_grad_norm_
 
 from bert4so.common.machine import machine
-from bert4so.config.schema import Run
+from bert4so.config.schema import RunConfig
 from bert4so.data.batches import epoch_batches
-from bert4so.data.corpus import Splits, find_corpus, read_split
+from bert4so.data.corpus import Corpus, find_corpus, read_split
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.modeling.base import OrderingModel
@@ -68,7 +68,7 @@ def main() -> None:
     asked.out.write_text(json.dumps(facts, indent=1) + "\n")
 
 
-def all_loops(run: Run, documents: Sequence[Document]) -> dict[str, Callable[[], int]]:
+def all_loops(run: RunConfig, documents: Sequence[Document]) -> dict[str, Callable[[], int]]:
     """A step of each way to train: how many tokens it had."""
     fixed = run.model_copy(update={"model": run.model.model_copy(update={"embeddings": "fixed"})})
     half = run.model_copy(update={"train": run.train.model_copy(update={"precision": "bf16"})})
@@ -91,16 +91,16 @@ def speed(loop: Callable[[], int]) -> float:
     return tokens / taken
 
 
-def own(run: Run, documents: Sequence[Document]) -> Callable[[], int]:
+def own(run: RunConfig, documents: Sequence[Document]) -> Callable[[], int]:
     """A step of `bert4so train`."""
     AcceleratorState._reset_state()  # it keeps the first precision of a process, and refuses others
-    trainer = Trainer(run, Splits(list(documents), list(documents[:8]), []), Path("unused"))
+    trainer = Trainer(run, Corpus(list(documents), list(documents[:8]), []), Path("unused"))
     steps = (step for epoch in range(1, 1000) for step in trainer.learn(epoch))
     return lambda: next(steps).tokens
 
 
 def plain(
-    run: Run, documents: Sequence[Document], dropout: float, alike: bool
+    run: RunConfig, documents: Sequence[Document], dropout: float, alike: bool
 ) -> Callable[[], int]:
     """A step of a plain loop."""
     system = SYSTEMS[run.system]

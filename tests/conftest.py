@@ -13,9 +13,9 @@ import torch
 from hypothesis import settings
 
 from bert4so.cli import main
-from bert4so.config.schema import Run
+from bert4so.config.schema import RunConfig
 from bert4so.config.toml import merge
-from bert4so.data.corpus import Splits
+from bert4so.data.corpus import Corpus
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.experiments.plan import Experiment, read_experiment
@@ -85,9 +85,9 @@ def documents() -> list[Document]:
 
 
 @pytest.fixture(scope="session")
-def splits(documents: list[Document]) -> Splits:
+def splits(documents: list[Document]) -> Corpus:
     """The documents as all three parts of a corpus: what is learned can be seen in the test."""
-    return Splits(documents, documents, documents)
+    return Corpus(documents, documents, documents)
 
 
 @pytest.fixture(scope="session")
@@ -111,20 +111,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def run(request: pytest.FixtureRequest, encoder: Path, tmp_path: Path) -> Run:
+def run(request: pytest.FixtureRequest, encoder: Path, tmp_path: Path) -> RunConfig:
     """A run of each system in turn, tiny."""
     return tiny_run(request.param, encoder, tmp_path)
 
 
 @pytest.fixture
-def model(run: Run, documents: list[Document]) -> OrderingModel:
+def model(run: RunConfig, documents: list[Document]) -> OrderingModel:
     """Each system in turn, tiny and untrained."""
     torch.manual_seed(0)
     system = SYSTEMS[run.system]
     return system.build(run.model, system.make_input(run.model, documents)).eval()
 
 
-def tiny_run(system: str, encoder: Path, folder: Path, **changes) -> Run:
+def tiny_run(system: str, encoder: Path, folder: Path, **changes) -> RunConfig:
     values = merge(tiny_values(encoder, system), changes)
     path = folder / "tiny.toml"
     path.write_text(f'system = "{system}"\ncorpus = "{folder}"\n')

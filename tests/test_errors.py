@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert4so.errors import MAX_QUOTED_CHARACTERS, quote
+from bert4so.errors import MAX_QUOTED_CHARACTERS, UserError, quote
 
 
 @pytest.mark.parametrize("value", ["a b", 17, None, [1, "x"], {"a": 1}])
@@ -22,3 +22,8 @@ def test_what_has_no_short_form_is_named_by_its_type():
         deep = [deep]
     assert quote(deep) == "<list>"
     assert quote(10**5000) == "<int>"
+
+
+def test_a_user_error_is_a_value_error():
+    with pytest.raises(ValueError, match="no sentences"):
+        raise UserError("no sentences")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bert4so import Document, Orderer, Puzzle
-from bert4so.data.corpus import Splits
+from bert4so.data.corpus import Corpus
 from bert4so.evaluation.metrics import kendall_tau
 from bert4so.training.checkpoint import load_model
 from bert4so.training.snapshot import newest_snapshot
@@ -52,7 +52,7 @@ def test_an_earlier_model_answers_as_it_did(written, documents, name):
 def test_an_earlier_run_is_resumed(written, documents):
     run, _ = load_model(written / "run")
     assert run.start == "export"
-    trainer = Trainer(run, Splits(documents, documents, documents), written / "run")
+    trainer = Trainer(run, Corpus(documents, documents, documents), written / "run")
     trainer.begin(newest_snapshot(written / "run"))
     assert [step.step for step in trainer.history.steps] == [1, 2, 3]
     step = next(trainer.learn(epoch=1))

@@ -1,8 +1,9 @@
 """The nouns of the package: a document, the puzzle made of it, and the ordering that solves it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Self
+from reprlib import Repr
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,10 @@ from numpy.typing import NDArray
 from bert4so.errors import UserError, quote
 
 MAX_SENTENCE_CHARACTERS = 1_000_000
+
+SHORT = Repr()
+"""Shortens the repr of long documents."""
+SHORT.maxlist, SHORT.maxstring = 8, 60
 
 Order = list[int]
 """order[k] is the sentence to read k-th, so `[sentences[i] for i in order]` is the text.
@@ -20,18 +25,38 @@ Its inverse is always called `place`: place[i] is where sentence i is read.
 
 @dataclass(frozen=True)
 class Document:
-    """A text whose sentences stand in their true order. Systems never see one: see `Puzzle`."""
+    """A text with its sentences in their true order, to train or evaluate on.
+
+    Backends never see one: they get a `Puzzle`.
+
+    Attributes:
+        id: Its name, by which it is shuffled for evaluation.
+        sentences: Its sentences, in their true order.
+
+    Raises:
+        UserError: There are no sentences, or one of them is not a string or has no text.
+    """
 
     id: str
     sentences: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        check_sentences(self.sentences)
+        # A list is given as often as a tuple.
+        object.__setattr__(self, "sentences", as_sentences(self.sentences))
 
 
 @dataclass(frozen=True)
 class Puzzle:
-    """Sentences as a system sees them, and the order that solves them where it is known."""
+    """The sentences of a document as a backend gets them: shuffled.
+
+    Attributes:
+        sentences: The sentences.
+        order: The true order, if it is known; None in all puzzles that a backend is given.
+
+    Raises:
+        UserError: There are no sentences, one of them is not a string or has no text, or `order`
+            is not an order of them.
+    """
 
     sentences: tuple[str, ...]
     order: Order | None = None
@@ -43,7 +68,17 @@ class Puzzle:
 
     def without_answer(self) -> Self:
         """The same sentences, the order unknown."""
-        return type(self)(self.sentences)
+        return self.select(range(len(self.sentences)))
+
+    def select(self, indices: Iterable[int]) -> Self:
+        """Some of the sentences, in this order, as a puzzle of their own; its order is unknown.
+
+        They are not checked again.
+        """
+        puzzle = object.__new__(type(self))
+        object.__setattr__(puzzle, "sentences", tuple(self.sentences[i] for i in indices))
+        object.__setattr__(puzzle, "order", None)
+        return puzzle
 
 
 @dataclass(frozen=True)
@@ -57,16 +92,19 @@ class HeadWeights:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a decoder says of one document. All numbers are by the sentence's place in the puzzle.
+    """A backend's answer to one puzzle. Sentences are numbered from 0, as the puzzle has them.
 
-    order:      the order in which to read the sentences.
-    confidence: the system's probability of that order.
-    scores:     a number a sentence, the higher the earlier it is read; None where there are none.
-    before:     (n, n) the probability that sentence i is read before sentence j; 0.5 where i = j;
-                None where a system does not say.
-    next:       (n + 1, n + 1) the log-probability that sentence j is read right after sentence i;
-                row n is the start, column n the end; None where a system does not say.
-    weights:    those of the search that found the order; None where there was no such search.
+    Attributes:
+        order: The order in which to read the sentences: `order[k]` is read k-th.
+        confidence: The backend's probability of that order.
+        scores: One number per sentence, the higher the earlier it is read; None for systems
+            without scores.
+        before: Array of shape (n, n): the probability that sentence i is read before sentence j,
+            0.5 where i = j; None for systems that do not estimate it.
+        next: Array of shape (n + 1, n + 1): the log-probability that sentence j is read right
+            after sentence i; row n is the start, column n the end; None for systems that do not
+            estimate it.
+        weights: Weights of the search that found the order; None where there was no such search.
     """
 
     order: Order
@@ -77,20 +115,38 @@ class Decision:
     weights: HeadWeights | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ordering(Decision):
-    """What a user gets back for one document: the decision, and what it was made on.
+    """The order found for one document: a `Decision` with the sentences it is about.
 
-    sentences: the sentences in the order found.
-    truncated: the sentences (by their place in the input) that did not fit the model whole.
+    `len(ordering)` is the number of sentences, and iterating over an ordering gives them in the
+    order found.
+
+    Attributes:
+        sentences: The sentences, in the order found.
+        truncated: The sentences that were too long for the model to read whole, by their number in
+            the input.
+
+    >>> ordering = Ordering(order=[1, 0], confidence=0.9, sentences=("We cooked.", "Then we ate."))
+    >>> ordering
+    Ordering(order=[1, 0], confidence=0.9, sentences=['We cooked.', 'Then we ate.'])
+    >>> print(*ordering, sep="\\n")
+    We cooked.
+    Then we ate.
     """
 
     sentences: tuple[str, ...] = ()
     truncated: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, puzzle: Puzzle, decision: Decision, truncated: Sequence[int]) -> Self:
-        """The decision, together with the sentences of the puzzle it is about."""
+    def of(cls, puzzle: Puzzle, decision: Decision, truncated: Sequence[int] = ()) -> Self:
+        """Put the sentences of a puzzle in the order that was decided.
+
+        Args:
+            puzzle: The puzzle, as the backend was given it.
+            decision: The answer to it.
+            truncated: The sentences that the model did not read whole, by their number in `puzzle`.
+        """
         return cls(
             order=decision.order,
             confidence=decision.confidence,
@@ -101,6 +157,32 @@ class Ordering(Decision):
             sentences=tuple(puzzle.sentences[i] for i in decision.order),
             truncated=tuple(truncated),
         )
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.sentences)
+
+    def __repr__(self) -> str:
+        order, sentences = SHORT.repr(self.order), SHORT.repr(list(self.sentences))
+        confidence = f"{self.confidence:.3g}"
+        return f"Ordering(order={order}, confidence={confidence}, sentences={sentences})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a dictionary that `json.dumps` accepts.
+
+        Its keys are `sentences`, `order`, `scores`, `confidence` and `truncated`. `sentences` are
+        in the order found. In the JSONL that `bert4so order` writes they stay as they were given,
+        and only `order` says how to read them. `before` is left out: it has n x n numbers.
+        """
+        return {
+            "sentences": list(self.sentences),
+            "order": [int(i) for i in self.order],
+            "scores": None if self.scores is None else [float(score) for score in self.scores],
+            "confidence": float(self.confidence),
+            "truncated": [int(i) for i in self.truncated],
+        }
 
 
 def inverse(order: Order) -> list[int]:
@@ -117,6 +199,17 @@ def check_order(order: object, n: int) -> None:
     if not whole or sorted(order) != list(range(n)):  # type: ignore[call-overload]
         wanted = f"it must hold each of 0 to {n - 1} once" if n else "there is nothing to order"
         raise UserError(f"{quote(order)} is not an order: {wanted}")
+
+
+def as_sentences(value: object) -> tuple[str, ...]:
+    """The sentences of a list, a tuple or anything else that has them in an order; checked."""
+    if isinstance(value, str):
+        raise UserError(f"{quote(value)} is one string: wanted a list of sentences")
+    if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping | Set):
+        raise UserError(f"wanted a list of sentences (got {type(value).__name__}: {quote(value)})")
+    sentences = tuple(value)
+    check_sentences(sentences)
+    return sentences
 
 
 def check_sentences(sentences: Sequence[object]) -> None:

@@ -1,8 +1,14 @@
 """The exceptions whose messages are written for the person at the keyboard."""
 
 
-class UserError(Exception):
-    """Something the user can put right. The command line prints it in one line, no traceback."""
+class UserError(ValueError):
+    """An error that the user can fix: its message says what is wrong, where, and what to do.
+
+    Invalid documents, corpora, models and settings all raise it. Errors of the file system, as a
+    missing permission, stay an `OSError`; anything else is a bug in bert4so or in a `Backend`. As
+    it is a `ValueError`, code that does not import bert4so can catch it, too. The command line
+    prints it in one line, without a traceback, and exits with code 2.
+    """
 
     exit_code = 2
 

@@ -4,7 +4,7 @@ import pytest
 
 from bert4so import Document
 from bert4so.data.card import NAME, Card, Part, read_card, write_card
-from bert4so.data.corpus import sampled
+from bert4so.data.corpus import load_corpus, sampled
 from bert4so.errors import MAX_QUOTED_CHARACTERS, UserError
 
 DOCUMENTS = [Document(f"d{i % 90}", (f"sentence {i}",)) for i in range(100)]  # ids may recur
@@ -24,6 +24,45 @@ def test_a_sample_stands_in_the_order_of_the_corpus():
 
 def test_without_a_number_all_are_taken():
     assert sampled(DOCUMENTS, 0) == sampled(DOCUMENTS, 1000) == DOCUMENTS
+
+
+def write_split(folder, split, *lines):
+    (folder / f"{split}.jsonl").write_text("\n".join(lines) + "\n")
+
+
+ONE, TWO = '{"id": "1", "sentences": ["a", "b"]}', '{"id": "2", "sentences": ["c"]}'
+
+
+def test_a_corpus_has_its_documents_by_split(tmp_path):
+    write_split(tmp_path, "train", ONE, TWO)
+    write_split(tmp_path, "test", TWO)
+    write_card(tmp_path, CARD)
+    corpus = load_corpus(tmp_path)
+    assert list(corpus.train) == [Document("1", ("a", "b")), Document("2", ("c",))]
+    assert (list(corpus.valid), list(corpus.test)) == ([], [Document("2", ("c",))])
+    assert (corpus.seed, corpus.name) == (CARD.seed, str(tmp_path))
+
+
+def test_a_corpus_is_found_by_its_name(tmp_path, monkeypatch):
+    (tmp_path / "days").mkdir()
+    write_split(tmp_path / "days", "test", ONE)
+    monkeypatch.setenv("BERT4SO_DATA", str(tmp_path))
+    assert len(load_corpus("days").test) == 1
+
+
+def test_an_invalid_line_of_a_corpus_is_raised_or_skipped(tmp_path, capsys):
+    write_split(tmp_path, "train", ONE, "{", TWO)
+    with pytest.raises(UserError, match=r"train\.jsonl:2: not JSON"):
+        load_corpus(tmp_path)
+    assert [d.id for d in load_corpus(tmp_path, on_error="skip").train] == ["1", "2"]
+    assert "train.jsonl:2" in capsys.readouterr().err
+    with pytest.raises(UserError, match='on_error must be "raise" or "skip"'):
+        load_corpus(tmp_path, on_error="ignore")
+
+
+def test_a_folder_without_documents_is_no_corpus(tmp_path):
+    with pytest.raises(UserError, match=r"has no train\.jsonl, valid\.jsonl or test\.jsonl"):
+        load_corpus(tmp_path)
 
 
 CARD = Card("days", "days.txt", 7, "ours", 0, 1, {"train": Part(3, 9, "ab")})
@@ -57,7 +96,7 @@ def test_a_card_with_other_values_is_refused(tmp_path, change, message):
     write_card(tmp_path, CARD)
     facts = json.loads((tmp_path / NAME).read_text())
     (tmp_path / NAME).write_text(json.dumps(facts | change))
-    with pytest.raises(UserError, match=message) as refused:
+    with pytest.raises(UserError, match=f"^{tmp_path / NAME}: {message}") as refused:
         read_card(tmp_path)
     assert len(str(refused.value)) < len(str(tmp_path)) + MAX_QUOTED_CHARACTERS + 100
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from bert4so.data.corpus import Splits
+from bert4so.data.corpus import Corpus
 from bert4so.data.join import join
 from bert4so.data.overlap import fingerprint, overlaps
 from bert4so.document import Document
@@ -78,7 +78,7 @@ def test_boilerplate_in_every_document_takes_no_time():
 
 def test_joining_leaves_out_what_any_of_them_is_tested_on():
     def splits(name, leak):
-        return Splits(
+        return Corpus(
             [document("1", [f"{name} a", f"{name} b"]), document("2", leak)],
             [document("3", [f"{name} c", f"{name} d", f"{name} e"])],
             [document("4", [f"{name} f", f"{name} g"])],

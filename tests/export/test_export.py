@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 from bert4so import Orderer, Puzzle, UserError
-from bert4so.data.corpus import Splits
+from bert4so.data.corpus import Corpus
 from bert4so.data.shuffle import shuffle
 from bert4so.export import quantization
 from bert4so.export import to_onnx as export
@@ -34,7 +34,7 @@ def exported_from(kind, documents, place, *forms, system="bert4so"):
     """A folder with a model in some forms, and the run that they were made of."""
     encoder = make_encoder(kind, place / "encoder")
     run = tiny_run(system, encoder, place, model={"pooling": "mean"})
-    trainer = Trainer(run, Splits(documents, documents, documents), place)
+    trainer = Trainer(run, Corpus(documents, documents, documents), place)
     for epoch in range(TAUGHT):
         trainer.learner.step([shuffle(document, epoch) for document in documents])
     save_model(place / "run", run, trainer.model)
@@ -100,7 +100,7 @@ def test_any_number_of_sentences_is_ordered(place, form):
 def test_what_was_exported_can_go_on_learning(place, form, documents, tmp_path):
     run, model = load_model(place / "run")
     again = run.model_copy(update={"start": str(place / form)})
-    trainer = Trainer(again, Splits(documents, documents, documents), tmp_path)
+    trainer = Trainer(again, Corpus(documents, documents, documents), tmp_path)
     kept, own = model.state_dict(), trainer.model.state_dict()
     assert kept.keys() == own.keys()
     for name, weight in kept.items():
@@ -125,7 +125,7 @@ def test_what_was_not_exported_whole_cannot_go_on_learning(place, documents, tmp
     ):
         Trainer(
             run.model_copy(update={"start": str(folder)}),
-            Splits(documents, documents, documents),
+            Corpus(documents, documents, documents),
             tmp_path / "run",
         )
 

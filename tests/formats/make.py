@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bert4so import Orderer
 from bert4so.config.schema import Run
-from bert4so.data.corpus import Splits
+from bert4so.data.corpus import Corpus
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document
 from bert4so.export import quantization
@@ -67,7 +67,7 @@ def run_of(system: str, start: str) -> Run:
     return make_run(values, "make.py")
 
 
-def write_export(system: str, splits: Splits) -> None:
+def write_export(system: str, splits: Corpus) -> None:
     """Teach a model, and export it."""
     KINDS["bert"] = SIZES
     make_encoder("bert", Path("encoder"))
@@ -81,7 +81,7 @@ def write_export(system: str, splits: Splits) -> None:
     export.export(Path("taught"), Path("export"), splits.valid, int8=True, command=command)
 
 
-def write_run(system: str, splits: Splits) -> None:
+def write_run(system: str, splits: Corpus) -> None:
     """Begin a run with what was exported, and leave it."""
     trainer = Trainer(run_of(system, start="export"), splits, Path("run"))
     trainer.begin(None)
@@ -110,7 +110,7 @@ def main(system: str, folder: Path) -> None:
     folder.mkdir(parents=True)
     os.chdir(folder)
     torch.manual_seed(0)
-    splits = Splits(DOCUMENTS, DOCUMENTS, DOCUMENTS)
+    splits = Corpus(DOCUMENTS, DOCUMENTS, DOCUMENTS)
     write_export(system, splits)
     write_run(system, splits)
     write_records(

@@ -13,7 +13,7 @@ from accelerate.state import AcceleratorState
 from test_export import exported_from
 
 from bert4so import Orderer, Ordering, Puzzle, UserError
-from bert4so.data.corpus import Splits
+from bert4so.data.corpus import Corpus
 from bert4so.data.shuffle import shuffle
 from bert4so.document import HeadWeights
 from bert4so.export import to_onnx as export
@@ -301,7 +301,7 @@ def test_any_number_of_sentences_is_ordered(place, form):
 def test_what_was_exported_can_go_on_learning(place, form, documents, tmp_path):
     run, model = load_model(place / "run")
     again = run.model_copy(update={"start": str(place / form)})
-    trainer = Trainer(again, Splits(documents, documents, documents), tmp_path)
+    trainer = Trainer(again, Corpus(documents, documents, documents), tmp_path)
     kept, own = model.state_dict(), trainer.model.state_dict()
     assert kept.keys() == own.keys()
     for name, weight in kept.items():

@@ -1,3 +1,6 @@
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,6 +8,7 @@ from hypothesis import strategies as st
 
 from bert4so.errors import UserError
 from bert4so.modeling.encoder import load_config, load_packer
+from bert4so.text import packing
 from bert4so.text.packing import USEFUL, Packer, kept_lengths
 
 CLS, SEP, UNKNOWN = 2, 3, 0
@@ -88,3 +92,49 @@ def test_a_packer_is_saved_whole(packer, tmp_path):
     sentences = ["bread " * 40 + "[SEP]", "sleep"]
     assert again.layout == packer.layout
     assert again.pack(sentences).ids.tolist() == packer.pack(sentences).ids.tolist()
+
+
+@pytest.fixture
+def tokenized(monkeypatch):
+    """The sentences that the tokenizer was given."""
+    sentences = []
+    tokenize = Packer._tokenize
+
+    def remember(packer, some):
+        sentences.extend(some)
+        return tokenize(packer, some)
+
+    monkeypatch.setattr(Packer, "_tokenize", remember)
+    return sentences
+
+
+def test_a_sentence_is_tokenized_once(encoder, tokenized):
+    packer = load_packer(str(encoder), load_config(str(encoder)))
+    first = packer.pieces(["eat bread", "sleep", "sleep"])
+    assert packer.pieces(["sleep", "go home", "eat bread"])[::2] == first[1::-1]
+    assert tokenized == ["eat bread", "sleep", "go home"]
+
+
+def test_the_cache_does_not_grow_without_bound(encoder, monkeypatch):
+    monkeypatch.setattr(packing, "MAX_CACHED_PIECES", 100)
+    packer = load_packer(str(encoder), load_config(str(encoder)))
+    lengths = [len(packer.pieces([f"eat bread {i}"])[0]) for i in range(1000)]
+    assert sum(map(len, packer._cache.values())) <= 100
+    assert len(packer.pieces([f"eat bread {i}" for i in range(1000)])) == len(lengths)
+    assert sum(map(len, packer._cache.values())) <= 100
+
+
+def test_threads_share_a_cache_that_is_emptied(encoder, packer, monkeypatch):
+    monkeypatch.setattr(packing, "MAX_CACHED_PIECES", 20)
+    shared = load_packer(str(encoder), load_config(str(encoder)))
+    documents = [[f"eat bread {i % 7}", f"sleep {i % 11}"] for i in range(400)]
+    expected = [packer.pieces(document) for document in documents]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(shared.pieces, documents)) == expected
+
+
+def test_a_pickled_packer_reads_special_tokens_as_text(packer):
+    again = pickle.loads(pickle.dumps(packer))
+    sentences = ["eat [SEP] [CLS] [PAD] bread", "bread " * 40]
+    assert again.pieces(sentences) == packer.pieces(sentences)
+    assert again.layout == packer.layout

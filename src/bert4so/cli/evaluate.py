@@ -20,9 +20,9 @@ from bert4so.common.progress import STDERR, progress_bar
 from bert4so.data.corpus import find_corpus, read_split, shuffle_seed, split_path
 from bert4so.document import Document, Puzzle
 from bert4so.errors import shorten
-from bert4so.evaluation.evaluate import Prediction, fits, predictions, reshuffled, truths
+from bert4so.evaluation.evaluate import Prediction, predictions, reshuffled, truths
 from bert4so.evaluation.summary import Summary, rows, summarize
-from bert4so.inference.backend import Backend
+from bert4so.inference.backend import Backend, fits
 from bert4so.inference.orderer import BUNDLED, Orderer
 from bert4so.io.atomic import write_whole
 from bert4so.io.jsonl import write_records

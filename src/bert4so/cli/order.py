@@ -15,7 +15,7 @@ from bert4so.cli.options import SkipBad, bad_ones
 from bert4so.common.progress import Advance, bars_are_shown, progress_bar, say
 from bert4so.document import Ordering, Puzzle
 from bert4so.errors import UserError
-from bert4so.evaluation.evaluate import fits
+from bert4so.inference.backend import fits
 from bert4so.inference.orderer import BUNDLED, MOST_PASSES, Orderer
 from bert4so.io.files import STDIN
 from bert4so.io.jsonl import Record, dumped

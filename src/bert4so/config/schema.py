@@ -70,8 +70,8 @@ class Training(Settings):
     precision: Literal["float32", "bf16"]
 
 
-class Run(Settings):
-    """A whole run: which system learns what, with which numbers.
+class RunConfig(Settings):
+    """The configuration of a run: which system learns what, with which numbers.
 
     corpus:  is learned from, chosen by and tested on.
     start:   a folder that `bert4so train` or `export` wrote, or "bundled", to begin with what that

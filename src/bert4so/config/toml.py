@@ -17,8 +17,9 @@ MAX_CONFIG_BYTES = 1 << 20
 
 def read_toml(path: Path) -> Values:
     """The tables of a TOML file."""
+    text = read_text(path, MAX_CONFIG_BYTES)
     try:
-        return tomllib.loads(read_text(path, MAX_CONFIG_BYTES))
+        return tomllib.loads(text)
     # An integer of too many digits is a ValueError, too.
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not valid TOML: {first_line(error)}") from None

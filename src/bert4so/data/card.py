@@ -63,6 +63,8 @@ def read_card(folder: Path) -> Card | None:
             raise UserError(f"{path}: of another form: pip install --upgrade bert4so")
         parts = {split: Part(**part) for split, part in facts.pop("parts").items()}
         card = Card(**facts, parts=parts)
+    except UserError:  # it is a ValueError, too
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{path}: not a data card: {shorten(str(error))}") from None
     _check_types(card, path)

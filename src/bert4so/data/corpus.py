@@ -14,25 +14,56 @@ from bert4so.document import Document
 from bert4so.errors import UserError
 from bert4so.io.files import PACKED
 from bert4so.io.jsonl import read_documents
-from bert4so.io.on_error import OnBad, stop
+from bert4so.io.on_error import OnBad, OnError, handling, stop
 
 SPLITS = ("train", "valid", "test")
 
 
 @dataclass(frozen=True)
-class Splits:
-    """Documents to learn from, to choose by, and to measure on once, at the end.
+class Corpus:
+    """The documents of a corpus, by split; a split that it lacks is empty.
 
-    A corpus without test documents has an empty `test`. The seed is that of its data card: by it
-    every system is shown the same validation and test documents, shuffled the same way.
-    `left_out` says how many training documents were, when corpora were joined.
+    Documents can be given in Python, too: `Corpus(test=[Document("a", ["One.", "Two."])])`.
+
+    Attributes:
+        train: Documents to train on.
+        valid: Documents to choose the best epoch by.
+        test: Documents to evaluate on, once, at the end.
+        seed: Shuffles the validation and test documents, in the same way for every system. It is
+            that of the data card `corpus.json`, if there is one.
+        left_out: Number of training documents that were left out when corpora were joined.
+        name: Where the documents come from: the folder of a corpus on disk.
     """
 
-    train: list[Document]
-    valid: list[Document]
-    test: list[Document]
+    train: Sequence[Document] = ()
+    valid: Sequence[Document] = ()
+    test: Sequence[Document] = ()
     seed: int = EVALUATION_SEED
     left_out: int = 0
+    name: str = "in memory"
+
+
+def load_corpus(path: str | Path, *, on_error: OnError = "raise") -> Corpus:
+    """Load a corpus, so that its documents can be read, or trained or evaluated on.
+
+    Args:
+        path: A folder with `train.jsonl`, `valid.jsonl` or `test.jsonl` (or `.jsonl.gz`,
+            `.jsonl.zst`), or the name of one in `./data` or `$BERT4SO_DATA`. Each line is a
+            document in its true order: `{"id": "...", "sentences": ["...", "..."]}`.
+        on_error: `"raise"` a `UserError` for the first invalid line, or `"skip"` invalid lines and
+            report them on stderr.
+
+    Raises:
+        UserError: There is no such folder, it has no documents, or a line is invalid.
+
+    >>> corpus = load_corpus("data/sample")
+    >>> len(corpus.train), corpus.test[0].sentences
+    """
+    folder = find_corpus(str(path))
+    if not any(split_path(folder, split) for split in SPLITS):
+        raise UserError(f"{folder}: has no train.jsonl, valid.jsonl or test.jsonl")
+    with handling(on_error) as on_bad:
+        return read_splits(folder, on_bad, needed=())
 
 
 def corpus_roots() -> list[Path]:
@@ -75,14 +106,15 @@ def read_split(folder: Path, split: str, on_bad: OnBad = stop) -> list[Document]
 
 def read_splits(
     folder: Path, on_bad: OnBad = stop, needed: Sequence[str] = ("train", "valid")
-) -> Splits:
+) -> Corpus:
     """The documents of a corpus; a split that is not needed may be missing, and is then empty."""
 
     def read(split: str) -> list[Document]:
         there = split in needed or split_path(folder, split)
         return read_split(folder, split, on_bad) if there else []
 
-    return Splits(read("train"), read("valid"), read("test"), shuffle_seed(folder))
+    seed, name = shuffle_seed(folder), str(folder)
+    return Corpus(read("train"), read("valid"), read("test"), seed, name=name)
 
 
 def splits_there(folder: Path) -> dict[str, list[Document]]:
@@ -99,7 +131,7 @@ def shuffle_seed(folder: Path) -> int:
     return card.seed if card else EVALUATION_SEED
 
 
-def hashes(splits: Splits) -> dict[str, str]:
+def hashes(splits: Corpus) -> dict[str, str]:
     """A SHA-256 per split of its ids and sentences, and the seed of the shuffles."""
     parts = {"train": splits.train, "valid": splits.valid, "test": splits.test}
     return {**{name: _hash(some) for name, some in parts.items()}, "seed": str(splits.seed)}

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from bert4so.data.corpus import Splits
+from bert4so.data.corpus import Corpus
 from bert4so.data.overlap import overlaps
 from bert4so.document import Document
 
 
-def join(own: Splits, others: Mapping[str, Splits], held_out_too: Sequence[Splits] = ()) -> Splits:
+def join(own: Corpus, others: Mapping[str, Corpus], held_out_too: Sequence[Corpus] = ()) -> Corpus:
     """The corpus with the training documents of the others added.
 
     Left out, and counted, is every training document, its own included, that stands in any

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 from bert4so.data.shuffle import EVALUATION_SEED, shuffle
 from bert4so.document import Document, Order, Ordering, Puzzle
-from bert4so.errors import UserError
 from bert4so.evaluation.metrics import Metrics, average, interchange
 from bert4so.inference.backend import Backend
 from bert4so.io.jsonl import Record
-from bert4so.io.on_error import OnBad
 
 BUFFER = 256
 """Puzzles that a backend is given at once."""
@@ -29,16 +27,6 @@ class Prediction:
         true = self.puzzle.order
         assert true is not None, "evaluation makes its puzzles of documents"
         return interchange(self.ordering.order, true, self.puzzle.sentences), true
-
-
-def fits(backend: Backend, puzzle: Puzzle, where: str, on_bad: OnBad) -> bool:
-    """Whether the backend can order the puzzle; one that it cannot is bad."""
-    try:
-        backend.check(puzzle)
-    except UserError as error:
-        on_bad(UserError(f"{where}: {error}"))
-        return False
-    return True
 
 
 def solve(

@@ -20,11 +20,10 @@ from bert4so.config.toml import dump_toml
 from bert4so.data.corpus import find_corpus, read_split
 from bert4so.document import Puzzle
 from bert4so.errors import UserError
-from bert4so.evaluation.evaluate import fits
 from bert4so.evaluation.metrics import counted, kendall_tau
 from bert4so.evaluation.predictions import read_pairs
 from bert4so.experiments.plan import Cell
-from bert4so.inference.backend import Backend
+from bert4so.inference.backend import Backend, fits
 from bert4so.io.atomic import write_whole
 from bert4so.io.jsonl import parse_records
 from bert4so.io.lines import read_lines

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from bert4so.config.schema import Run, Settings, Values, checked
+from bert4so.config.schema import RunConfig, Settings, Values, checked
 from bert4so.config.toml import branch, leaves, merge, read_toml
 from bert4so.errors import UserError
 from bert4so.systems.run_config import make_run
@@ -77,7 +77,7 @@ class Cell:
     system: str
     corpus: str
     varied: Mapping[str, Any]
-    run: Run
+    run: RunConfig
 
 
 def read_experiment(path: Path) -> Experiment:
@@ -146,11 +146,11 @@ def _cell(
     return Cell("-".join([*parts, f"seed-{seed}"]), system, corpus, varied, run)
 
 
-def _run(values: Values, system: str, corpus: str) -> Run:
+def _run(values: Values, system: str, corpus: str) -> RunConfig:
     return make_run(values, f"{system} on {corpus}", like=corpus.lower())
 
 
-def _differences(plain: Run, run: Run) -> Iterator[str]:
+def _differences(plain: RunConfig, run: RunConfig) -> Iterator[str]:
     """What the name of a cell tells of its run: all that is not as in the plain one.
 
     So that the same run in two grids is one cell.

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bert4so.config.schema import Run
+from bert4so.config.schema import RunConfig
 from bert4so.errors import UserError, quote
 from bert4so.export.graph_weights import Weights, weights_of
 from bert4so.inference.onnx_model import check_format
@@ -18,7 +18,7 @@ PREFIX = "model."
 """Of the names of weights in an export: see `_Scores`."""
 
 
-def load_exported(folder: Path) -> tuple[Run, OrderingModel[Any]]:
+def load_exported(folder: Path) -> tuple[RunConfig, OrderingModel[Any]]:
     """The PyTorch model of an exported folder, to be fine-tuned. It may come from a stranger."""
     path = folder / "export.json"
     given = check_format(path).get("run")

@@ -18,12 +18,13 @@ from onnx.numpy_helper import from_array
 from torch import Tensor, nn
 
 from bert4so.common.machine import machine
-from bert4so.config.schema import Run
+from bert4so.config.schema import RunConfig
 from bert4so.document import Document, HeadWeights, Puzzle
 from bert4so.errors import UserError
-from bert4so.evaluation.evaluate import Prediction, fits, measure, solve
+from bert4so.evaluation.evaluate import Prediction, measure, solve
 from bert4so.export.graph_weights import Weights, named
 from bert4so.export.quantization import quantized
+from bert4so.inference.backend import fits
 from bert4so.inference.onnx_model import FORMAT, JOINT, ExportedModel
 from bert4so.io.atomic import write_whole
 from bert4so.modeling.base import OrderingModel
@@ -87,7 +88,7 @@ class Comparison:
 
 
 def export(
-    run: Run,
+    run: RunConfig,
     model: OrderingModel[Any],
     out: Path,
     documents: Sequence[Document],
@@ -281,7 +282,7 @@ def _decided_by(solved: Sequence[Prediction], weights: HeadWeights) -> list[Pred
     ]
 
 
-def _write_facts(folder: Path, run: Run, facts: dict[str, Any]) -> None:
+def _write_facts(folder: Path, run: RunConfig, facts: dict[str, Any]) -> None:
     whole = {
         "format": FORMAT,
         **facts,
@@ -292,14 +293,14 @@ def _write_facts(folder: Path, run: Run, facts: dict[str, Any]) -> None:
     write_whole(folder / "export.json", (json.dumps(whole, indent=1) + "\n").encode())
 
 
-def _search_of(run: Run) -> dict[str, Any]:
+def _search_of(run: RunConfig) -> dict[str, Any]:
     """The weights of the search, where a run's system has one."""
     if not isinstance(run.model, JointConfig):
         return {}
     return {"search": run.model.model_dump(include={"decode", "weights"})}
 
 
-def _card(run: Run, out: Path, compared: Comparison, facts: dict[str, Any]) -> str:
+def _card(run: RunConfig, out: Path, compared: Comparison, facts: dict[str, Any]) -> str:
     form = "int8, each token by its own scale" if facts["int8"] else "float32"
     return f"""# {run.system} on {Path(run.corpus).name}, exported
 

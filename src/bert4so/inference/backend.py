@@ -1,31 +1,69 @@
-"""What everything above a model knows of it."""
+"""The interface of everything that can put sentences in order."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bert4so.document import Ordering, Puzzle
 from bert4so.errors import UserError
+from bert4so.io.on_error import OnBad
 
 MAX_SENTENCES = 10_000
-"""Per document. Time and memory grow with the number of sentences: the bundled model takes about a
-minute and 0.8 GB for 10,000 short ones on one core, and 4 GB for 100,000.
+"""Limit per document.
+
+Time and memory grow with the number of sentences: the bundled model takes about a minute and 0.8 GB
+for 10,000 short ones on one core, and 4 GB for 100,000.
 """
 
 
+@runtime_checkable
 class Backend(Protocol):
-    """Whatever can order puzzles: a model, a runtime, an ensemble, a coin."""
+    """Anything that can order puzzles: a model, an ensemble, a rule, a service.
+
+    An object with these two methods can be given to `Orderer` and to `evaluate`; it need not
+    inherit from this class. This one reads the sentences in alphabetical order:
+
+    >>> class Alphabetical:
+    ...     def order(self, puzzles):
+    ...         return [self.answer(puzzle) for puzzle in puzzles]
+    ...
+    ...     def check(self, puzzle):
+    ...         pass
+    ...
+    ...     def answer(self, puzzle):
+    ...         numbers = range(len(puzzle.sentences))
+    ...         order = sorted(numbers, key=lambda i: puzzle.sentences[i])
+    ...         scores = tuple(-float(order.index(i)) for i in numbers)
+    ...         return Ordering.of(puzzle, Decision(order, confidence=1.0, scores=scores))
+    >>> Orderer(Alphabetical()).order(["b", "a"]).sentences
+    ('a', 'b')
+
+    To average over several passes, every decision needs `scores` or `before`.
+    """
 
     def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
-        """One ordering a puzzle. Puzzles come without their answers."""
+        """Return one ordering per puzzle, in the order of the puzzles.
+
+        An answer must not depend on the other puzzles that are given at the same time.
+        """
 
     def check(self, puzzle: Puzzle) -> None:
-        """Raise `UserError` for a puzzle that cannot be ordered."""
+        """Raise `UserError` for a puzzle that cannot be ordered, for example one too long."""
 
 
 def check_length(puzzle: Puzzle) -> None:
-    """Raise `UserError` for a puzzle of too many sentences to be ordered in bounded memory."""
+    """Raise `UserError` for a puzzle with too many sentences to be ordered in bounded memory."""
     if len(puzzle.sentences) > MAX_SENTENCES:
         raise UserError(
             f"a document of {len(puzzle.sentences):,} sentences is too long: at most "
             f"{MAX_SENTENCES:,}: split it"
         )
+
+
+def fits(backend: Backend, puzzle: Puzzle, where: str, on_bad: OnBad) -> bool:
+    """Whether the backend can order the puzzle; calls `on_bad` if it cannot."""
+    try:
+        backend.check(puzzle)
+    except UserError as error:
+        on_bad(UserError(f"{where}: {error}"))
+        return False
+    return True

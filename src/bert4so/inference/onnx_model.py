@@ -9,14 +9,15 @@ export.json                    what it was made of, how near it came to that, th
 README.md                      the model card
 """
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from bert4so.common.machine import cores
@@ -37,6 +38,12 @@ from bert4so.ranking.plackett_luce import NotFiniteError, check_finite, ranked
 from bert4so.ranking.search import Reading, decide
 from bert4so.text.packing import Packer, Row
 
+# onnxruntime 1.29 and later send data about models to Microsoft by default, and a forked process
+# waits at its end for the thread that does. This has to be set before the import.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+import onnxruntime
+
 FORMAT = 2
 READABLE = (1, FORMAT)
 """The format of the folder, and those that this version reads. Since format 2 a graph may have the
@@ -55,29 +62,60 @@ QUIET = 3
 
 
 class ExportedModel:
-    """An exported model: a `Backend`. It answers a puzzle alone as it does among others."""
+    """An exported model: a `Backend`. It answers a puzzle alone as it does among others.
 
-    def __init__(self, path: Path, packer: Packer, weights: HeadWeights | None) -> None:
-        """weights: of the search, where the graph gives more than scores."""
+    It may be used by many threads at once, and by processes that are forked from this one.
+
+    weights: of the search, for a graph with outputs beside the scores; None for scores alone.
+    threads: maximum number of threads; None: one per core.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        packer: Packer,
+        weights: HeadWeights | None = None,
+        threads: int | None = None,
+    ) -> None:
         self.path = path
         self.packer = packer
         self.weights = weights
-        self.all_cores = _session(path, threads=cores())
-        self.wanted = [wanted.name for wanted in self.all_cores.get_inputs()]
+        self.threads = threads or cores()
+        self._file = path.absolute()  # it is opened again where the current folder may be another
+        self._sessions: dict[int, onnxruntime.InferenceSession] = {}
+        _MODELS.add(self)
+        self.wanted = [wanted.name for wanted in self._session(self.threads).get_inputs()]
         self.heads = JOINT if weights else JOINT[:1]
 
     @classmethod
-    def load(cls, folder: Path) -> "ExportedModel":
+    def load(cls, folder: Path, threads: int | None = None) -> "ExportedModel":
         """The model of a folder, which may come from a stranger."""
         facts = check_format(folder / "export.json")
         outputs = check_onnx(folder / "model.onnx")
         weights = _weights(folder / "export.json", facts) if len(outputs) > 1 else None
-        return cls(folder / "model.onnx", Packer.load(folder), weights)
+        return cls(folder / "model.onnx", Packer.load(folder), weights, threads)
 
-    @cached_property
-    def one_core(self) -> onnxruntime.InferenceSession:
-        """Many batches are scored sooner one a core than one after the other on all of them."""
-        return _session(self.path, threads=1)
+    def _session(self, threads: int) -> onnxruntime.InferenceSession:
+        """The session with so many threads, opened where it is needed for the first time.
+
+        Without a lock, which a fork could leave locked: at worst two threads open a session each,
+        and one of them is dropped.
+        """
+        if threads not in self._sessions:
+            self._sessions.setdefault(threads, _open(self._file, threads))
+        return self._sessions[threads]
+
+    def abandon_sessions(self) -> None:
+        """Let a forked process open its own sessions.
+
+        It has those of its parent, but not their threads: to use one, or to close one at the end of
+        the process, would wait for these forever. So one more reference keeps each of them open.
+        """
+        import ctypes
+
+        for session in self._sessions.values():
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(session))
+        self._sessions = {}
 
     def check(self, puzzle: Puzzle) -> None:
         """Raise `UserError` for a puzzle that does not fit a row."""
@@ -106,10 +144,12 @@ class ExportedModel:
     def _answered(self, batches: Sequence[Sequence[Row]]) -> Iterator[list[Table]]:
         """What each head says of each batch: a table of each, a document a row."""
         if len(batches) < 2:
-            yield from (self._ask(self.all_cores, rows) for rows in batches)
+            session = self._session(self.threads)
+            yield from (self._ask(session, rows) for rows in batches)
             return
-        session = self.one_core
-        with ThreadPoolExecutor(cores()) as pool:
+        # One batch per core is faster than all cores on one batch.
+        session = self._session(1)
+        with ThreadPoolExecutor(self.threads) as pool:
             yield from pool.map(lambda rows: self._ask(session, rows), batches)
 
     def _ask(self, session: onnxruntime.InferenceSession, rows: Sequence[Row]) -> list[Table]:
@@ -126,8 +166,20 @@ class ExportedModel:
         return tables
 
 
+_MODELS = WeakSet[ExportedModel]()
+
+
+def _abandon_all() -> None:
+    for model in _MODELS:
+        model.abandon_sessions()
+
+
+if sys.platform != "win32":  # which does not fork
+    os.register_at_fork(after_in_child=_abandon_all)
+
+
 def _check_tables(tables: Sequence[Table], mask: NDArray[np.bool_]) -> None:
-    """Refuse tables that do not say something of each sentence, each pair and each successor."""
+    """Refuse outputs without a value for each sentence, each pair and each successor."""
     documents, n = mask.shape
     shapes = [mask.shape, (documents, n, n), (documents, n + 1, n + 1)]
     ends = np.concatenate([mask, np.ones((documents, 1), np.bool_)], axis=1)
@@ -147,7 +199,7 @@ def _weights(path: Path, facts: dict[str, Any]) -> HeadWeights:
     return HeadWeights(*(number(path, chosen, head, 0, MAX_WEIGHT) for head in JOINT))
 
 
-def _session(path: Path, threads: int) -> onnxruntime.InferenceSession:
+def _open(path: Path, threads: int) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = QUIET

@@ -41,10 +41,7 @@ class Passes:
         views = [
             shuffled_by_words(puzzle.sentences, k) for puzzle in puzzles for k in range(self.passes)
         ]
-        shown = [
-            Puzzle(tuple(puzzles[v // self.passes].sentences[i] for i in view))
-            for v, view in enumerate(views)
-        ]
+        shown = [puzzles[v // self.passes].select(view) for v, view in enumerate(views)]
         answers = self.backend.order(shown)
         found = []
         for p, puzzle in enumerate(puzzles):

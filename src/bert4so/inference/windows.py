@@ -134,7 +134,7 @@ class _Search:
 
     def shown(self, window: list[int]) -> Puzzle:
         """The puzzle of a window."""
-        return Puzzle(tuple(self.puzzle.sentences[self.drawn[i]] for i in window))
+        return self.puzzle.select(self.drawn[i] for i in window)
 
     def learn(self, windows: Sequence[list[int]], answers: Sequence[Ordering]) -> None:
         """Take in what a round says."""

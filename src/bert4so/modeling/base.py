@@ -5,6 +5,8 @@
 Every system is an `OrderingModel`. They differ in their parts: see `bert4so.systems`.
 """
 
+import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +28,10 @@ B = TypeVar("B", bound=Batch)
 
 MAX_BATCH_TOKENS = 8192
 """Tokens, padding included, per batch of documents to order."""
+
+if sys.platform != "win32":  # which does not fork
+    # A forked process does not have the threads of PyTorch, and would wait for them forever.
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 Unlike the public code, the decoder has no end-of-order symbol, so every order is complete (there,
 decoding may stop early), and its first input is a learned vector (there it is the encoding of a
-word <sos>, which is learned too). Decoding is greedy there; the beam is our choice, as for the others.
+word <sos>, which is learned too). Decoding is greedy there; the beam is our choice, as for the
+others.
 """
 
 from pydantic import Field

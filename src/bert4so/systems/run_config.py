@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 
-from bert4so.config.schema import Run, Values, checked, nearest
+from bert4so.config.schema import RunConfig, Values, checked, nearest
 from bert4so.config.toml import merge, parse_assignment, read_toml
 from bert4so.errors import UserError, quote
 from bert4so.systems import SYSTEMS
 from bert4so.systems.protocol import System
 
 
-def read_run(path: Path, assignments: Sequence[str] = ()) -> Run:
+def read_run(path: Path, assignments: Sequence[str] = ()) -> RunConfig:
     """The run that a TOML file describes, `table.key=value` assignments laid over it.
 
     What neither says is the system's own number at the scale asked for.
@@ -21,7 +21,7 @@ def read_run(path: Path, assignments: Sequence[str] = ()) -> Run:
     return make_run(given, where)
 
 
-def make_run(given: Values, where: str, like: str = "") -> Run:
+def make_run(given: Values, where: str, like: str = "") -> RunConfig:
     """The run that some values describe; `where` says, in an error, where they came from.
 
     like: the corpus of the paper whose numbers are taken; that of the folder's name if not given.
@@ -33,7 +33,7 @@ def make_run(given: Values, where: str, like: str = "") -> Run:
             raise UserError(f"{where}: {table} = {quote(numbers[table])}: must be a table")
     # The model's table is checked by the system's own class, then stands in the run as it is.
     model = checked(system.Config, numbers["model"], f"{where} [model]")
-    return checked(Run, {**numbers, "model": model}, where)
+    return checked(RunConfig, {**numbers, "model": model}, where)
 
 
 def system_named(name: object, where: str) -> System:

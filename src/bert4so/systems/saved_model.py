@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from bert4so.config.schema import Run
+from bert4so.config.schema import RunConfig
 from bert4so.errors import UserError
 from bert4so.io.model_files import first_line
 from bert4so.modeling.base import OrderingModel
@@ -15,7 +15,9 @@ from bert4so.systems import SYSTEMS
 Tensors = dict[str, torch.Tensor]
 
 
-def build_saved(run: Run, folder: Path, check: Callable[[Tensors], None]) -> OrderingModel[Any]:
+def build_saved(
+    run: RunConfig, folder: Path, check: Callable[[Tensors], None]
+) -> OrderingModel[Any]:
     """Build the model that a run and its input files describe, with random weights.
 
     It is first built on the meta device, so that `check` can refuse weights larger than memory.

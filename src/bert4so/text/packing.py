@@ -47,6 +47,9 @@ MAX_VOCABULARY = 2_000_000
 MAX_WORD_CHARACTERS = 1000
 """The time that WordPiece takes grows with the square of a word's length."""
 
+MAX_CACHED_PIECES = 1 << 18
+"""Word pieces, about 10 MB: the cache of a packer is emptied when it holds more."""
+
 _WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
 _REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _ENDINGS = r"'s|'t|'re|'ve|'m|'ll|'d"
@@ -119,6 +122,10 @@ class Rows:
 class Packer:
     """A tokenizer, and the layout of the rows it fills.
 
+    The word pieces of the last sentences are cached: on the way from a document to its rows they
+    are asked for once for its length, and once more per pass and window. It may be used by many
+    threads at once.
+
     place: where the tokenizer comes from, for an error.
     """
 
@@ -131,9 +138,26 @@ class Packer:
         self.tokenizer = tokenizer
         self.layout = layout
         self.place = place
+        self._cache: dict[str, list[int]] = {}
+        self._cached_pieces = 0
+
+    def __reduce__(self) -> tuple[type["Packer"], tuple[Tokenizer, Layout, str]]:
+        """Pickle what a packer is made of: a tokenizer does not pickle all of its settings."""
+        return type(self), (self.tokenizer, self.layout, self.place)
 
     def pieces(self, sentences: Sequence[str]) -> list[list[int]]:
         """The word pieces of each sentence; a sentence that has none is one unknown word."""
+        # Another thread may replace the cache, but does not remove anything from this one.
+        cache = self._cache
+        if missing := [text for text in dict.fromkeys(sentences) if text not in cache]:
+            pieces = self._tokenize(missing)
+            cache.update(zip(missing, pieces, strict=True))
+            self._cached_pieces += sum(map(len, pieces))
+            if self._cached_pieces > MAX_CACHED_PIECES:
+                self._cache, self._cached_pieces = {}, 0
+        return [cache[sentence] for sentence in sentences]
+
+    def _tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         # JSON can hold half of a surrogate pair, which is no text: to the tokenizer it is a "?".
         texts = [sentence.encode(errors="replace").decode() for sentence in sentences]
         try:

@@ -14,7 +14,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 
-from bert4so.config.schema import Run
+from bert4so.config.schema import RunConfig
 from bert4so.config.toml import dump_toml
 from bert4so.errors import UserError, quote
 from bert4so.io.atomic import write_whole
@@ -32,7 +32,7 @@ TYPES = {torch.float32: "F32", torch.int64: "I64", torch.bool: "BOOL"}
 """The types of weights, as safetensors calls them."""
 
 
-def save_model(folder: Path, run: Run, model: OrderingModel[Any]) -> None:
+def save_model(folder: Path, run: RunConfig, model: OrderingModel[Any]) -> None:
     """Write a model; the weights last, so that where they are, all is.
 
     Its input, which does not change, is written once.
@@ -48,7 +48,7 @@ def save_model(folder: Path, run: Run, model: OrderingModel[Any]) -> None:
     write_whole(folder / "model.safetensors", save(tensors, {"bert4so": FORMAT}))
 
 
-def load_run(folder: Path) -> Run:
+def load_run(folder: Path) -> RunConfig:
     """The run that made the model of a folder."""
     weights = folder / "model.safetensors"
     if not weights.is_file() or not (folder / "run.toml").is_file():
@@ -57,7 +57,7 @@ def load_run(folder: Path) -> Run:
     return read_run(folder / "run.toml")
 
 
-def load_model(folder: Path) -> tuple[Run, OrderingModel[Any]]:
+def load_model(folder: Path) -> tuple[RunConfig, OrderingModel[Any]]:
     """The model of a folder, ready to order, and the run that made it."""
     run, weights = load_run(folder), folder / "model.safetensors"
     model = build_saved(run, folder / "input", lambda described: _check_shapes(weights, described))
@@ -98,6 +98,12 @@ def _check_shapes(weights: Path, described: Tensors) -> None:
 
 def _shown(kind: str, shape: Sequence[int]) -> str:
     return f"{kind} {quote(list(shape))}"
+
+
+def set_threads(threads: int | None) -> None:
+    """Let PyTorch use so many threads in this process; None: as many as it does."""
+    if threads is not None:
+        torch.set_num_threads(threads)
 
 
 def packer_of(model: OrderingModel[Any]) -> Packer | None:

@@ -4,8 +4,8 @@ import time
 from pathlib import Path
 
 from bert4so.common.progress import progress_bar
-from bert4so.config.schema import Run
-from bert4so.data.corpus import Splits
+from bert4so.config.schema import RunConfig
+from bert4so.data.corpus import Corpus
 from bert4so.errors import Stopped
 from bert4so.evaluation.metrics import Metrics
 from bert4so.io.on_error import OnBad, stop
@@ -17,8 +17,8 @@ from bert4so.training.trainer import Trainer
 
 
 def train(
-    run: Run,
-    splits: Splits,
+    run: RunConfig,
+    splits: Corpus,
     folder: Path,
     command: str,
     resume: bool = False,

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bert4so.common.progress import say
-from bert4so.config.schema import Run
-from bert4so.data.corpus import Splits, find_corpus, read_splits, sampled
+from bert4so.config.schema import RunConfig
+from bert4so.data.corpus import Corpus, find_corpus, read_splits, sampled
 from bert4so.data.join import join
 from bert4so.io.on_error import OnBad, stop
 
 
-def splits_of(run: Run, on_bad: OnBad = stop) -> Splits:
+def splits_of(run: RunConfig, on_bad: OnBad = stop) -> Corpus:
     """The documents of a run: its corpus, what is learned beside it, and its samples."""
 
-    def read(name: str, needed: Sequence[str]) -> Splits:
+    def read(name: str, needed: Sequence[str]) -> Corpus:
         splits = read_splits(find_corpus(name), on_bad, needed)
         # By the ids of the corpus itself: the same documents whether it is the run's own or joined.
         return replace(splits, train=sampled(splits.train, run.train_documents))

@@ -8,9 +8,9 @@ from typing import Any
 
 from bert4so.common.machine import machine
 from bert4so.common.progress import progress_bar
-from bert4so.config.schema import Run
+from bert4so.config.schema import RunConfig
 from bert4so.config.toml import dump_toml
-from bert4so.data.corpus import Splits
+from bert4so.data.corpus import Corpus
 from bert4so.document import Puzzle
 from bert4so.evaluation.evaluate import Prediction, measure, predictions, truths
 from bert4so.evaluation.metrics import Metrics
@@ -24,7 +24,7 @@ from bert4so.training.history import History
 
 
 def write_report(
-    run: Run, splits: Splits, folder: Path, history: History, epoch_tokens: int, command: str
+    run: RunConfig, splits: Corpus, folder: Path, history: History, epoch_tokens: int, command: str
 ) -> dict[str, Metrics]:
     """Measure the model that was kept, once, on the test documents; write all of it down.
 
@@ -58,7 +58,7 @@ def write_report(
 
 
 def _write(
-    run: Run,
+    run: RunConfig,
     folder: Path,
     history: History,
     facts: dict[str, Any],
@@ -76,7 +76,7 @@ def _write(
     write_whole(folder / "metrics.json", (json.dumps(facts, indent=1) + "\n").encode())
 
 
-def _facts(run: Run, history: History, measured: dict[str, Metrics]) -> dict[str, Any]:
+def _facts(run: RunConfig, history: History, measured: dict[str, Metrics]) -> dict[str, Any]:
     return {
         "run": json.loads(run.model_dump_json()),
         "machine": machine(),
@@ -91,7 +91,7 @@ def _facts(run: Run, history: History, measured: dict[str, Metrics]) -> dict[str
     }
 
 
-def _card(run: Run, folder: Path, facts: dict[str, Any], measured: dict[str, Metrics]) -> str:
+def _card(run: RunConfig, folder: Path, facts: dict[str, Any], measured: dict[str, Metrics]) -> str:
     on = facts["machine"]
     rows = "\n".join(
         f"| {split} | {m.documents} | {m.tau:.4f} | {100 * m.pmr:.2f} | {100 * m.accuracy:.2f} |"

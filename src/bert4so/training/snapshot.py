@@ -167,6 +167,8 @@ def _read(path: Path) -> Snapshot:
         return Snapshot(facts["run"], history, facts["learner"], tensors, documents)
     except SafetensorError as error:
         raise DamagedError(str(error)) from None
+    except UserError:  # it is a ValueError, too, but says that the file is of another version
+        raise
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         # Of the format without a checksum; or a file of another program.
         raise DamagedError(f"{type(error).__name__}: {error}") from None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bert4so.config.schema import Run
+from bert4so.config.schema import RunConfig
 from bert4so.config.toml import difference
 from bert4so.document import Document
 from bert4so.errors import UserError, quote
@@ -15,7 +15,7 @@ from bert4so.systems import SYSTEMS
 from bert4so.training.checkpoint import load_model
 
 
-def first_model(run: Run, documents: Sequence[Document]) -> OrderingModel[Any]:
+def first_model(run: RunConfig, documents: Sequence[Document]) -> OrderingModel[Any]:
     """The model of a run before training."""
     if run.start:
         return _learned(run)
@@ -25,8 +25,8 @@ def first_model(run: Run, documents: Sequence[Document]) -> OrderingModel[Any]:
     return model
 
 
-def _learned(run: Run) -> OrderingModel[Any]:
-    """The run's model with the weights of another run's, which must be made of the same parts."""
+def _learned(run: RunConfig) -> OrderingModel[Any]:
+    """The run's model with the weights of another run's, which must have the same parts."""
     folder = BUNDLED if run.start == "bundled" else Path(run.start)
     exported = (folder / "export.json").exists()
     try:
@@ -40,7 +40,7 @@ def _learned(run: Run) -> OrderingModel[Any]:
     return model
 
 
-def _check_same_parts(begun: Run, run: Run) -> None:
+def _check_same_parts(begun: RunConfig, run: RunConfig) -> None:
     """Refuse another system, and settings of the model that differ and not only train it."""
     system = SYSTEMS[run.system]
     free: set[str] = getattr(system, "FREE", set())

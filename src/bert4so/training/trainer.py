@@ -11,14 +11,15 @@ import torch
 from accelerate import Accelerator
 
 from bert4so.common.progress import say
-from bert4so.config.schema import Run, Values
+from bert4so.config.schema import RunConfig, Values
 from bert4so.config.toml import difference, dump_toml
 from bert4so.data.batches import epoch_batches
-from bert4so.data.corpus import Splits, hashes
+from bert4so.data.corpus import Corpus, hashes
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.errors import UserError, quote, shorten
-from bert4so.evaluation.evaluate import fits, measure
+from bert4so.evaluation.evaluate import measure
+from bert4so.inference.backend import fits
 from bert4so.io.atomic import write_whole
 from bert4so.io.on_error import OnBad, stop
 from bert4so.modeling.base import OrderingModel
@@ -36,7 +37,7 @@ from bert4so.training.start import first_model
 class Trainer:
     """A run under way. In each of many processes there is one, and the first writes the folder."""
 
-    def __init__(self, run: Run, splits: Splits, folder: Path, on_bad: OnBad = stop) -> None:
+    def __init__(self, run: RunConfig, splits: Corpus, folder: Path, on_bad: OnBad = stop) -> None:
         self.run, self.folder = run, folder
         self.accelerator = Accelerator(
             cpu=on_cpu(),
@@ -201,7 +202,7 @@ class Trainer:
         return [shuffle(self.splits.train[i], f"{self.run.seed}/{epoch}") for i in chosen]
 
 
-def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits:
+def _fitting(model: OrderingModel[Any], splits: Corpus, on_bad: OnBad) -> Corpus:
     """The documents that the model can order; `on_bad` gets an error for each of the others.
 
     This happens before training, not in the final test.
@@ -222,7 +223,7 @@ def _fitting(model: OrderingModel[Any], splits: Splits, on_bad: OnBad) -> Splits
     )
 
 
-def _check_enough(splits: Splits, has_test: bool) -> None:
+def _check_enough(splits: Corpus, has_test: bool) -> None:
     """Refuse splits that cannot be trained or measured on; a corpus may have no test split."""
     parts = {"training": splits.train, "validation": splits.valid, "test": splits.test}
     for name, documents in parts.items():
@@ -246,7 +247,7 @@ def _utf_8(text: str) -> bytes:
         ) from None
 
 
-def check_same(begun: Values, asked: Run, folder: Path) -> None:
+def check_same(begun: Values, asked: RunConfig, folder: Path) -> None:
     """Refuse to resume a run with another configuration.
 
     Keys that are newer than the run have their defaults.
