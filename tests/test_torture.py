@@ -148,5 +148,12 @@ def test_lost_sentences_are_found(tmp_path):
     assert text_fault(given, Result(0, "a\nb\n\nc\n", "")) == ""
     for printed in ("a\nb\n", "a\nb\n\nc\nc\n", "a\nb\n\nd\n"):
         assert text_fault(given, Result(0, printed, ""))
-    given.write_bytes(b"\xff")
-    assert text_fault(given, Result(0, "", "")) == "the file is damaged, but the exit code is 0"
+    skipped = "skipped: a\nskipped 1 in all\n"
+    given.write_bytes(b"a\n\nb\n\xff\n\nc")
+    assert text_fault(given, Result(0, "a\n\nc\n", skipped)) == ""
+    for printed in ("a\n", "a\n\nd\n", "a\n\nb\n\nc\n"):
+        assert text_fault(given, Result(0, printed, skipped))
+    assert "not UTF-8" in text_fault(given, Result(0, "a\n\nc\n", ""))
+    cut = tmp_path / "in.txt.gz"
+    cut.write_bytes(gzip.compress(b"a\n")[:-1])
+    assert text_fault(cut, Result(0, "a\n", "")) == "the file is damaged, but the exit code is 0"

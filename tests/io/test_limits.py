@@ -165,8 +165,9 @@ def test_long_running_text_is_split_as_its_sentences_are(monkeypatch):
 
 
 @pytest.mark.parametrize("unit", ["word ", "x", "a; "])
-def test_a_sentence_that_ends_in_no_piece_stays_one(unit):
-    long = (unit * 20_000).strip()
+@pytest.mark.parametrize("count", [4 * sentences.MAX_PIECE_CHARACTERS - k for k in (0, 1, 4)])
+def test_a_sentence_that_ends_in_no_piece_stays_one(unit, count):
+    long = (unit * count).strip()
     assert split_text(f"It begins. Here {long} ends. It goes on.") == (
         "It begins.",
         f"Here {long} ends.",

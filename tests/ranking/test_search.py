@@ -131,3 +131,17 @@ def test_scores_that_are_far_apart_are_searched():
 
 def test_a_probability_too_small_for_a_float_is_not_zero():
     assert Solution([0], -2000.0, 0.0).probability > 0
+
+
+def test_what_a_narrow_beam_finds_is_improved(monkeypatch):
+    monkeypatch.setattr(search, "BEAM", 1)
+    monkeypatch.setattr(search, "MIN_BEAM", 1)
+    gains = []
+    for seed in range(5):
+        objective = Objective.of(drawn_decision(20, seed))
+        order, _ = beam(objective)
+        (solution,) = solve_all([objective])
+        gains.append(solution.log_likelihood - objective.log_likelihood(order))
+        assert objective.of_moves(solution.order).max() <= solution.log_likelihood + 1e-8
+    assert min(gains) >= 0
+    assert max(gains) > 1

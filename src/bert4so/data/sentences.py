@@ -51,8 +51,8 @@ def split_text(text: str) -> tuple[str, ...]:
     """
     rest, begun, sentences = " ".join(text.split()), "", list[str]()
     while len(rest) > MAX_PIECE_CHARACTERS:
+        # No piece begins with a space, which pysbd would drop.
         end = rest.rfind(" ", 1, MAX_PIECE_CHARACTERS) + 1 or MAX_PIECE_CHARACTERS - 1
-        end += rest[end] == " "  # which pysbd would drop at the beginning of the next piece
         found = _segmenter().segment(rest[:end])
         last = rest.rfind(found[-1].strip(), 1, end) if len(found) > 1 else -1
         if last < 0:  # no sentence ends in this piece
