@@ -4,7 +4,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # generated, docstrings, mathml
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 REPOSITORY = ""
 """Where files of the repository are shown, such as "https://…/blob/main/". Links to files outside
@@ -18,7 +18,7 @@ try:
 except metadata.PackageNotFoundError:  # built from a checkout that is not installed
     release = ""
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "generated", "docstrings", "mathml"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "fill_in", "python_reference", "mathml"]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3

@@ -13,10 +13,10 @@ from bert4so.cli import app
 from bert4so.systems import SYSTEMS
 from pages import DOCS
 
-sys.path.insert(0, str(DOCS))
+sys.path.insert(0, str(DOCS / "extensions"))
 
-import docstrings
-import generated
+import links
+import python_reference
 
 BUILD = """
 import socket, sys
@@ -86,10 +86,10 @@ def test_pages_load_nothing_from_elsewhere(site):
 )
 def test_links_to_files_become_links_of_the_site(target, folder, repository, link):
     paths = PurePosixPath(target), PurePosixPath(folder)
-    assert generated.site_link(*paths, repository) == link
+    assert links.site_link(*paths, repository) == link
 
 
 def test_lists_in_docstrings_become_lists():
     lines = ["First line.", "", "order: the order,", "       from 0.", "a, b:  two.", "", "End."]
     shown = ["", "- **order**: the order,", "  from 0.", "- **a, b**: two.", "", "End."]
-    assert docstrings.list_items(lines) == ["First line.", "", *shown]
+    assert python_reference.list_items(lines) == ["First line.", "", *shown]

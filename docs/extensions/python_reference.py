@@ -1,4 +1,4 @@
-"""Sphinx extension: adapt what autodoc finds to how our docstrings are written.
+"""Sphinx extension: the reference of what `bert4so` exports, made from its docstrings.
 
 A docstring names parameters and attributes in aligned lines, with continuation lines indented:
 
@@ -6,12 +6,32 @@ A docstring names parameters and attributes in aligned lines, with continuation 
     confidence: the system's probability of that order.
 """
 
+import inspect
 import re
 from typing import Any, Protocol
 
 from sphinx.application import Sphinx
 
+import bert4so
+
 ITEM = re.compile(r"^(\w+(?:, \w+)*): +(\S.*)$")
+
+
+def public_names() -> str:
+    """The directives that document everything in `bert4so.__all__`."""
+    parts = [_directive(name) for name in bert4so.__all__ if not name.startswith("__")]
+    return "\n\n".join(f"```{{eval-rst}}\n{part}\n```" for part in parts)
+
+
+def _directive(name: str) -> str:
+    found = getattr(bert4so, name)
+    if inspect.ismodule(found):
+        return f".. automodule:: {found.__name__}\n   :members:"
+    if inspect.isclass(found):
+        return f".. autoclass:: bert4so.{name}\n   :members:"
+    if inspect.isroutine(found):
+        return f".. autofunction:: bert4so.{name}"
+    return f".. py:data:: bert4so.{name}\n   :value: {found}"
 
 
 def list_items(lines: list[str]) -> list[str]:
