@@ -18,7 +18,14 @@ try:
 except metadata.PackageNotFoundError:  # built from a checkout that is not installed
     release = ""
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "fill_in", "python_reference", "mathml"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "fill_in",
+    "python_reference",
+    "mathml",
+]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
@@ -26,6 +33,8 @@ myst_heading_anchors = 3
 smartquotes = False  # they would change --options
 default_role = "code"  # docstrings mark code with single backticks
 autodoc_member_order = "bysource"
+napoleon_numpy_docstring = False
+napoleon_attr_annotations = False
 autodoc_preserve_defaults = True
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True

@@ -8,6 +8,7 @@ A docstring names parameters and attributes in aligned lines, with continuation 
 
 import inspect
 import re
+from itertools import pairwise
 from typing import Any, Protocol
 
 from sphinx.application import Sphinx
@@ -38,8 +39,8 @@ def list_items(lines: list[str]) -> list[str]:
     """The lines of a docstring with each `name: description` as an item of a list."""
     shown: list[str] = []
     in_list = False
-    for line in lines:
-        item = ITEM.match(line)
+    for before, line in pairwise(["", *lines]):
+        item = ITEM.match(line) if in_list or not before.strip() else None
         if item:
             shown += [] if in_list else [""]
             shown.append(f"- **{item[1]}**: {item[2]}")

@@ -93,3 +93,8 @@ def test_lists_in_docstrings_become_lists():
     lines = ["First line.", "", "order: the order,", "       from 0.", "a, b:  two.", "", "End."]
     shown = ["", "- **order**: the order,", "  from 0.", "- **a, b**: two.", "", "End."]
     assert python_reference.list_items(lines) == ["First line.", "", *shown]
+
+
+def test_a_colon_within_a_paragraph_does_not_begin_a_list():
+    lines = ["An orderer can be", "pickled: only its path is."]
+    assert python_reference.list_items(lines) == lines
