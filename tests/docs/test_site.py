@@ -1,4 +1,4 @@
-"""The documentation site builds without warnings and without the network, and is complete."""
+"""The documentation site builds without warnings, network and PyTorch, and is complete."""
 
 import re
 import subprocess
@@ -25,6 +25,7 @@ def refuse(*args):
     raise OSError("the build must not use the network")
 
 socket.socket.connect = refuse
+sys.modules |= {"torch": None, "transformers": None, "pydantic": None}  # importing them fails
 from sphinx.cmd.build import main
 
 sys.exit(main(sys.argv[1:]))
