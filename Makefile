@@ -1,12 +1,13 @@
 # make demo   sets up, puts a story, an abstract and a recipe in order
 # make test   sets up, then lint, types and all tests
 # make torture  kills, starves and feeds damaged files to the commands, for half an hour
-# make bench  measures everything again that the README tells (hours; wants the corpora in $BERT4SO_DATA)
+# make docs   builds the documentation site in docs/_build
+# make bench  measures all numbers of README and docs again (hours; needs the corpora in $BERT4SO_DATA)
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test torture bench check clean
+.PHONY: demo test torture docs bench check clean
 
 demo: .venv/base
 	@$(BIN)/python examples/demo.py
@@ -16,6 +17,9 @@ test: check
 
 torture: .venv/dev
 	PYTHONPATH=tests $(BIN)/python -m torture --out results/torture.json
+
+docs: .venv/dev
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build
 
 # What `bert4so train configs/bundled.toml` wrote: the bundled model in PyTorch.
 RUN ?= runs/bundled

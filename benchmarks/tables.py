@@ -1,10 +1,11 @@
-"""Fills the tables of the README and of the model card from results/: python benchmarks/tables.py.
+"""Fill the tables of README, docs and model card from results/: python benchmarks/tables.py.
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`; nothing there is typed by hand.
 """
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from bert4so.experiments.report.paper_numbers import CORPORA as PAPER
 from bert4so.experiments.report.paper_numbers import TABLE_1
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "src" / "bert4so" / "pretrained" / "README.md"]
+BUNDLED = ROOT / "src" / "bert4so" / "pretrained"
+PAGES = [ROOT / "README.md", ROOT / "docs" / "benchmarks.md", BUNDLED / "README.md"]
 BLOCK = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 ROWS = {"margin ListMLE": "bert4so", "ListMLE": "bert4so-list-mle"}
 """Of the paper's Table 1."""
@@ -22,7 +24,7 @@ NEURIPS = {"margin ListMLE": "bert4so-neurips", "ListMLE": "bert4so-neurips-list
 def neurips() -> str:
     """BERT4SO on the NeurIPS abstracts, by loss."""
     rows = [
-        "| loss | validation τ / PMR | test τ / PMR / accuracy | the paper's | minutes | command |",
+        "| loss | validation τ / PMR | test τ / PMR / accuracy | paper | minutes | command |",
         "|---|---|---|---|---|---|",
     ]
     for loss, name in NEURIPS.items():
@@ -42,8 +44,8 @@ def neurips() -> str:
             "",
             f"Encoder {model['encoder']}, {facts['test']['documents']} test documents, seed "
             f"{facts['run']['seed']}; on {machine['cores']} cores of {machine['processor']}, "
-            f"PyTorch {machine['torch']}: {facts['tokens_per_second']:,} tokens a second in "
-            f"training, {facts['padding']:.1%} of a batch padding.",
+            f"PyTorch {machine['torch']}: {facts['tokens_per_second']:,} tokens per second in "
+            f"training, {facts['padding']:.1%} of a batch is padding.",
         ]
     )
 
@@ -57,13 +59,48 @@ CORPORA = {
     "fairytaleqa_sections": "fairy tales",
     "recipes_pd": "recipes",
 }
-"""What corpora are called; those that the paper has too as it calls them."""
+"""Display names of corpora; those of the paper as the paper has them."""
+
+
+LABELS = {
+    "int8, few": "int8, on the documents of B-TSort",
+    "B-TSort, few": "B-TSort",
+    "int8, and long ones by windows": "int8, documents of any length",
+    "the same without the encoder's dropout": "… without dropout in the encoder",
+    "and like lengths together": "… and with documents of similar length in a batch",
+}
+"""Display names of variants that have others in the files of results."""
+
+
+def facts() -> str:
+    """The project in a few numbers."""
+    speed = result("speed")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    size = sum(path.stat().st_size for path in BUNDLED.iterdir()) / 1e6
+    stories, abstracts = (
+        speed["corpora"][name]["documents_per_second"]["int8"]["median"]
+        for name in ("rocstories", "nsf_awards")
+    )
+    return "\n".join(
+        [
+            "| | |",
+            "|---|---|",
+            f"| Model | 12 layers of width 384 in int8, {size:.0f} MB, part of the package |",
+            f"| Speed on {speed['machine']['cores']} CPU cores | {stories:.0f} stories of 5 "
+            f"sentences, or {abstracts:.0f} long abstracts, per second |",
+            f"| From start to answer | {speed['cold_start']['order'][0]:.1f} s |",
+            "| Language of the texts | English |",
+            f"| Python | {project['requires-python'].removeprefix('>=')} or newer, on Linux, macOS "
+            "and Windows |",
+            f"| Licence | {project['license']} |",
+        ]
+    )
 
 
 def bundled() -> str:
     """How good the bundled model is on test documents."""
     facts = result("bundled")
-    rows = ["| test documents of | number | τ | PMR | accuracy | the paper's τ / PMR |"]
+    rows = ["| dataset | test documents | τ | PMR | accuracy | paper's τ / PMR |"]
     rows.append("|---|---|---|---|---|---|")
     for corpus, found in facts["found"].items():
         name = CORPORA[corpus]
@@ -73,7 +110,7 @@ def bundled() -> str:
             f"| {name} | {metrics['documents']:,} | {metrics['tau']:.4f} ({low:.4f} to {high:.4f}) "
             f"| {percent(metrics['pmr'])} | {percent(metrics['accuracy'])} | {paper} |"
         )
-    return "\n".join([*rows, "", f"In brackets 95 % intervals. {measured(facts)}"])
+    return "\n".join([*rows, "", f"95 % intervals in brackets. {measured(facts)}"])
 
 
 LEARNED = {
@@ -90,11 +127,11 @@ LEARNED = {
     "acl_arc_abstracts": ("ACL Anthology, abstracts of the years of AAN", "of their authors"),
     "nsf_awards_4000": ("NSF, award abstracts", "published by the US government"),
 }
-"""What the bundled model learned from, and on which terms."""
+"""Training data of the bundled model: name and terms of use."""
 
 
 def learned() -> str:
-    """What the bundled model learned from, in its two runs."""
+    """Training data of the bundled model, in its two runs."""
     runs = [result("bundled-start"), result("bundled")]
     rows = ["| corpus | first run | second run | terms |", "|---|---|---|---|"]
     for corpus in dict.fromkeys(corpus for facts in runs for corpus in facts["learned"]):
@@ -102,7 +139,7 @@ def learned() -> str:
         counts = [facts["learned"].get(corpus) for facts in runs]
         shown = " | ".join(f"{count:,}" if count else "" for count in counts)
         rows.append(f"| {name} | {shown} | {terms} |")
-    told = [
+    costs = [
         f"{which}: {spent(facts)}" for which, facts in zip(("First", "Second"), runs, strict=True)
     ]
     leaks = {document for facts in runs for document in facts["leaks"]}
@@ -110,50 +147,50 @@ def learned() -> str:
         [
             *rows,
             "",
-            f"Numbers of documents. {' '.join(told)} Of all that was learned from, {len(leaks)} "
-            "documents share two sentences or more with a test document of the table above.",
+            f"Number of documents. {' '.join(costs)} {len(leaks)} training documents share two or "
+            "more sentences with a test document of the table above.",
         ]
     )
 
 
 def overlap() -> str:
-    """What of the test documents was known in other words."""
+    """Test documents that are similar to a training document."""
     facts = result("overlap")
-    told = [
-        f"{CORPORA[corpus]} {found['known']} (their τ is {found['tau_of_known']:.4f}, that of the "
-        f"others {found['tau_without']:.4f})"
+    similar = [
+        f"{CORPORA[corpus]} {found['known']} (τ {found['tau_of_known']:.4f}; all others "
+        f"{found['tau_without']:.4f})"
         for (corpus, split), found in ((p.split("/"), f) for p, f in facts["found"].items())
         if split == "test" and found["known"]
     ]
-    chosen = [
-        f"{found['known']} of the {found['documents']:,} of {CORPORA[place.split('/')[0]]}"
+    validation = [
+        f"{found['known']} of {found['documents']:,} of {CORPORA[place.split('/')[0]]}"
         for place, found in facts["found"].items()
         if place.endswith("/valid")
     ]
     return (
-        f"Test documents {percent(facts['much'])[:-3]} % or more of whose runs of {facts['words']} "
-        f"words stand in one document that was learned from: {', '.join(told)}. Of the validation "
-        f"documents by which it was chosen: {', '.join(chosen)}. Two sentences are shared by "
-        f"{facts['sharing_two_sentences']}. {measured(facts)}"
+        f"Test documents that have {percent(facts['much'])[:-3]} % or more of their runs of "
+        f"{facts['words']} words in common with one training document: {', '.join(similar)}. "
+        f"Validation documents, by which the model was chosen: {', '.join(validation)}. Documents "
+        f"that share two sentences: {facts['sharing_two_sentences']}. {measured(facts)}"
     )
 
 
 def spent(facts: dict[str, Any]) -> str:
-    """How long a run took."""
+    """The cost of a training run."""
     run, machine = facts["run"], facts["run"]["machine"]
     return (
-        f"{run['steps']:,} steps, {facts['epochs']:.2f} epochs, {run['minutes'] / 60:.1f} hours by "
-        f"the clock ({run['cpu_minutes'] / 60:.1f} of CPU time by thread) on {machine['cores']} "
+        f"{run['steps']:,} steps, {facts['epochs']:.2f} epochs, {run['minutes'] / 60:.1f} hours "
+        f"({run['cpu_minutes'] / 60:.1f} of CPU time per thread) on {machine['cores']} "
         f"cores of {machine['processor']} in {run['run']['train']['precision']}, "
-        f"{run['tokens_per_second']:,} tokens a second; {run['left_out_of_training']} documents "
-        "left out."
+        f"{run['tokens_per_second']:,} tokens per second; {run['left_out_of_training']} documents "
+        "excluded as overlapping."
     )
 
 
 def proxies() -> str:
-    """What short runs said of encoders and losses."""
+    """Short runs that compare encoders and losses."""
     facts = result("proxies")
-    rows = ["| encoder | its learning rate | loss | steps | validation τ | PMR |"]
+    rows = ["| encoder | learning rate | loss | steps | validation τ | PMR |"]
     rows.append("|---|---|---|---|---|---|")
     for one in facts:
         model, valid = one["model"], one["valid"]
@@ -166,25 +203,26 @@ def proxies() -> str:
 
 
 def speed() -> str:
-    """Documents a second, and how many times those of the alternatives."""
+    """Documents per second, and the speedup over the alternatives."""
     facts = result("speed")
     names = list(facts["corpora"])
     rows = [
-        f"| documents a second | {' | '.join(CORPORA[name] for name in names)} |",
+        f"| documents per second | {' | '.join(CORPORA[name] for name in names)} |",
         f"|---|{'---|' * len(names)}",
     ]
     ways = [way for found in facts["corpora"].values() for way in found["documents_per_second"]]
     for way in dict.fromkeys(ways):
-        rows.append(f"| {way} | {' | '.join(pace(facts['corpora'][n], way) for n in names)} |")
+        paces = " | ".join(pace(facts["corpora"][name], way) for name in names)
+        rows.append(f"| {LABELS.get(way, way)} | {paces} |")
     limits = "; ".join(
         f"{CORPORA[name]} {found['share_of_limit']['int8']:.0%} in int8, "
         f"{found['share_of_limit']['float32']:.0%} in float32"
         for name, found in facts["corpora"].items()
     )
     samples = "; ".join(
-        f"{found['documents']} documents of {CORPORA[name]} that fit a row, of which B-TSort "
-        f"orders {found['documents_of_b_tsort']} (few)"
-        + (f", and {found['by_windows']} that do not" if found["by_windows"] else "")
+        f"{found['documents']} documents of {CORPORA[name]} that fit in one row, "
+        f"{found['documents_of_b_tsort']} of them for B-TSort"
+        + (f", and {found['by_windows']} that do not fit" if found["by_windows"] else "")
         for name, found in facts["corpora"].items()
     )
     start = facts["cold_start"]
@@ -193,9 +231,9 @@ def speed() -> str:
         [
             *rows,
             "",
-            "Median, slowest and fastest of five turns, and how many times as fast int8 is. "
-            f"{samples}. Of what a large product of matrices reaches on the same cores: {limits}. "
-            f"From the start of `bert4so order` to its end: {start['order'][0]:.2f} s "
+            "Median, slowest and fastest of five interleaved repeats, and the speedup of int8. "
+            f"{samples}. Share of the throughput of one large matrix product on the same cores: "
+            f"{limits}. From the start of `bert4so order` to its end: {start['order'][0]:.2f} s "
             f"({start['order'][1]:.2f} to {start['order'][2]:.2f}); "
             f"`import bert4so`: {load:.2f} s. {measured(facts)}",
         ]
@@ -203,7 +241,7 @@ def speed() -> str:
 
 
 def pace(found: dict[str, Any], way: str) -> str:
-    """Documents a second of a way, and how many times as fast int8 is on the same documents."""
+    """Documents per second of a variant, and the speedup of int8 on the same documents."""
     paces = found["documents_per_second"]
     if way not in paces:
         return ""
@@ -213,7 +251,7 @@ def pace(found: dict[str, Any], way: str) -> str:
 
 
 def passes() -> str:
-    """What a pass is worth."""
+    """The gain of more passes."""
     facts = result("passes")
     counts = sorted({one["passes"] for one in facts["found"]})
     rows = [f"| τ / same order twice | documents | {' | '.join(f'K = {k}' for k in counts)} |"]
@@ -230,26 +268,28 @@ def passes() -> str:
         [
             *rows,
             "",
-            "Each pass reads the sentences in a shuffle of its own, drawn at random here. With the "
-            "shuffles of `bert4so order`, the same sentences given in another order were answered "
-            f"the same in {at_least(least['shuffled otherwise'])}, and one alone as among others "
-            f"in {at_least(least['alone'])}. {measured(facts)}",
+            "In each pass the model reads the sentences in another shuffle, drawn at random in "
+            "this measurement. With the shuffles that `bert4so order` uses, the answer did not "
+            "change when the sentences were given in another order in "
+            f"{at_least(least['shuffled otherwise'])}, and was the same alone and in a batch in "
+            f"{at_least(least['alone'])}. {measured(facts)}",
         ]
     )
 
 
 def at_least(share: float) -> str:
-    """The least share of documents that something is true of."""
-    return "all documents" if share == 1 else f"{share:.1%} of documents or more"
+    """A share of documents, rounded down to words."""
+    return "all documents" if share == 1 else f"at least {share:.1%} of documents"
 
 
 def long() -> str:
-    """What rounds of windows are worth."""
+    """The gain of more rounds of windows."""
     facts = result("long")
     rounds = sorted({one["rounds"] for one in facts["found"]})
     rows = [
         "| texts | number | sentences | documents | "
-        f"τ after {' | '.join(f'round {k}' for k in rounds)} | the last adds | ms a sentence |",
+        f"τ after {' | '.join(f'round {k}' for k in rounds)} | gain of the last "
+        "| ms per sentence |",
         f"|---|---|---|---|{'---|' * (len(rounds) + 2)}",
     ]
     for kind in dict.fromkeys(one["texts"] for one in facts["found"]):
@@ -261,20 +301,20 @@ def long() -> str:
             f"| {kind} | {first['number']} | {first['sentences']} | {first['documents']} "
             f"| {taus} | {last['gain']:+.4f} ± {last['error']:.4f} | {began:.1f} to {ended:.1f} |"
         )
-    told = (
-        "What the last round adds to the first, with its standard error over documents, and the "
-        "time after the first and after the last. Which of two awards, or tales, comes first "
-        "nobody can know: τ is that of the sentences of one document."
+    note = (
+        "Gain of the last round over the first with its standard error over documents, and the "
+        "time after the first and the last round. No one can know which of two awards or tales "
+        "comes first: τ counts pairs of sentences of the same document only."
     )
-    return "\n".join([*rows, "", f"{told} {measured(facts)}"])
+    return "\n".join([*rows, "", f"{note} {measured(facts)}"])
 
 
 def training() -> str:
-    """Training speed against a plain loop."""
+    """Training speed, compared with a plain loop."""
     facts = result("training")
     names = list(facts["found"])
     rows = [
-        f"| tokens a second | {' | '.join(CORPORA[name] for name in names)} |",
+        f"| tokens per second | {' | '.join(CORPORA[name] for name in names)} |",
         f"|---|{'---|' * len(names)}",
     ]
     for way in next(iter(facts["found"].values())):
@@ -283,39 +323,41 @@ def training() -> str:
             own, plain = facts["found"][name][way], facts["found"][name]["a plain loop"]
             ratio = "" if own is plain else f", {own['median'] / plain['median']:.2f}×"
             shown.append(f"{own['median']:,} ({own['slowest']:,} to {own['fastest']:,}){ratio}")
-        rows.append(f"| {way} | {' | '.join(shown)} |")
-    told = f"Median, slowest and fastest of five turns. {measured(facts)}"
-    return "\n".join([*rows, "", told])
+        rows.append(f"| {LABELS.get(way, way)} | {' | '.join(shown)} |")
+    note = f"Median, slowest and fastest of five interleaved repeats. {measured(facts)}"
+    return "\n".join([*rows, "", note])
 
 
 def accuracy() -> str:
-    """That nothing is lost by fast training."""
+    """The accuracy after fast and after plain training."""
     facts = result("accuracy")
     taus = "; ".join(
-        f"{way} {found['valid']['tau']:.4f} ± {found['valid']['sd']:.4f} in validation, "
-        f"{found['test']['tau']:.4f} ± {found['test']['sd']:.4f} in test"
+        f"{way} {found['valid']['tau']:.4f} ± {found['valid']['sd']:.4f} on validation, "
+        f"{found['test']['tau']:.4f} ± {found['test']['sd']:.4f} on test"
         for way, found in facts["summary"].items()
     )
     return (
-        f"τ on NeurIPS, epochs: {facts['run']['train']['epochs']}, mean and standard deviation "
+        f"τ on NeurIPS after {facts['run']['train']['epochs']} epoch, mean and standard deviation "
         f"over three seeds: {taus}. {measured(facts)}"
     )
 
 
 def memory() -> str:
-    """The most memory that many documents take."""
+    """Peak memory of many documents."""
     facts = result("memory")
     return (
         f"{facts['documents']:,} documents of {facts['sentences']} sentences from a generator, "
-        f"every {facts['long_every']:,}th of {facts['sentences_of_long']} instead, took "
-        f"{facts['megabytes']:,} MB at most. {measured(facts)}"
+        f"every {facts['long_every']:,}th of {facts['sentences_of_long']} instead, took at most "
+        f"{facts['megabytes']:,} MB. {measured(facts)}"
     )
 
 
 def measured(facts: dict[str, Any]) -> str:
-    """What something was measured by, and on."""
+    """The command and the machine of a measurement."""
     machine = facts["machine"]
-    return f"`{facts['command']}` on {machine['cores']} cores of {machine['processor']}."
+    return (
+        f"Measured by `{facts['command']}` on {machine['cores']} cores of {machine['processor']}."
+    )
 
 
 def result(name: str) -> dict[str, Any]:
@@ -325,11 +367,12 @@ def result(name: str) -> dict[str, Any]:
 
 
 def percent(share: float) -> str:
-    """A share in hundredths, as the papers print it."""
+    """A share as a percentage, as the papers print it."""
     return f"{100 * share:.2f}"
 
 
 TABLES = {
+    "facts": facts,
     "neurips": neurips,
     "bundled": bundled,
     "learned": learned,
@@ -345,7 +388,7 @@ TABLES = {
 
 
 def filled(text: str) -> str:
-    """A text with its tables made anew."""
+    """A text with its tables regenerated."""
     return BLOCK.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", text)
 
 

@@ -1,6 +1,7 @@
 """The direction of imports between packages, and which packages are free of PyTorch."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1] / "src" / "bert4so"
+PAGE = Path(__file__).parents[1] / "ARCHITECTURE.md"
 PACKAGES = [  # each imports only from those above it
     "errors",
     "document",
@@ -61,6 +63,18 @@ def package(module: str) -> str:
 
 def test_every_package_has_a_place():
     assert {package(dotted(path)) for path in modules()} == set(PACKAGES)
+
+
+def test_the_page_lists_the_packages_in_this_order():
+    section = PAGE.read_text(encoding="utf-8").split("## Packages\n")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == PACKAGES
+
+
+def test_the_page_names_modules_that_exist():
+    names = re.findall(r"`((?:\w+/)*\w+\.py)`", PAGE.read_text(encoding="utf-8"))
+    places = [ROOT, ROOT / "training", ROOT.parents[1]]  # the section on training names its own
+    missing = [name for name in names if not any((place / name).exists() for place in places)]
+    assert set(missing) <= {"utils.py"}  # "there is no `utils.py`"
 
 
 @pytest.mark.parametrize("path", modules(), ids=dotted)
