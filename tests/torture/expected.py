@@ -33,7 +33,7 @@ def text_of(path: Path) -> str | None:
 
 
 def _file_fault(text: str | None, result: Result) -> str:
-    """What is wrong with success, whatever was answered; a line that is not UTF-8 may be skipped."""
+    """What is wrong with success by itself; a line that is not UTF-8 may be skipped."""
     if text is None:
         return "the file is damaged, but the exit code is 0"
     if ESCAPED.search(text) and not skipped(result):
