@@ -13,7 +13,7 @@ from bert4so.inference.passes import Passes
 from bert4so.inference.windows import Windows, fits_a_row
 from bert4so.text.packing import Packer
 
-BUNDLED = Path(__file__).parent / "pretrained"
+BUNDLED = Path(__file__).parents[1] / "pretrained"
 """The model that comes with the package; its card is README.md there."""
 
 BUFFER = 1024
