@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from bert4so.config.toml import merge
+from bert4so.common.value_trees import merge
 from conftest import assignments, tiny_values
 
 TESTED_SYSTEMS = ["bert4so"]  # what is tested here is no system's own

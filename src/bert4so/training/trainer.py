@@ -11,8 +11,9 @@ import torch
 from accelerate import Accelerator
 
 from bert4so.common.progress import say
+from bert4so.common.value_trees import difference
 from bert4so.config.schema import Run, Values
-from bert4so.config.toml import difference, dump_toml
+from bert4so.config.toml import dump_toml
 from bert4so.data.batches import epoch_batches
 from bert4so.data.corpus import Splits, hashes
 from bert4so.data.shuffle import shuffle
