@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from bert4so.errors import UserError
-from bert4so.io.atomic import write_whole
 
 FILE = "plan.json"
 
@@ -101,7 +100,8 @@ class Plan:
 def write_plan(plan: Plan, folder: Path) -> Path:
     """Write the plan to a folder of results."""
     text = json.dumps({"version": VERSION, **asdict(plan)}, indent=1, ensure_ascii=False)
-    write_whole(folder / FILE, f"{text}\n".encode())
+    # In place: shards that start at once write the same bytes, and would rename each other's file.
+    (folder / FILE).write_bytes(f"{text}\n".encode())
     return folder / FILE
 
 
