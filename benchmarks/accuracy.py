@@ -3,15 +3,16 @@
     python benchmarks/accuracy.py CONFIG.toml --out results/accuracy.json [--resume]
 
 As many epochs of `bert4so train`, in float32 and in bf16, and of what public code does: random
-batches, and the encoder's own dropout. Told are Kendall's tau and PMR on validation and on test
-documents after the last.
+batches, and the encoder's own dropout. Reports Kendall's tau and PMR on validation and on test
+documents after the last epoch.
 """
 
-import argparse
 import json
 import statistics
-import sys
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
+from itertools import product
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,14 +20,15 @@ from typing import Any
 
 from accelerate.state import AcceleratorState
 
-from bert4so.common.machine import machine
 from bert4so.common.progress import progress_bar
 from bert4so.common.stable_hash import stable_hash
 from bert4so.config.schema import RunConfig
+from bert4so.data.batches import epoch_batches
 from bert4so.evaluation.evaluate import measure, solve
 from bert4so.systems.run_config import read_run
 from bert4so.training.run_documents import splits_of
 from bert4so.training.trainer import Trainer
+from harness import arguments, show, write_results
 
 SEEDS = (1, 2, 3)
 PLAIN = "a plain loop"
@@ -38,62 +40,55 @@ WAYS = {
 """What is set for each."""
 
 
-class PlainTrainer(Trainer):
-    """Its batches are of documents of any length.
-
-    The gradient of a batch is summed over parts of it. Those of like lengths are put in one part:
-    the step is the same, with less padding.
-    """
-
-    def _batches(self, epoch: int) -> list[list[int]]:
-        documents, size = self.splits.train, self.run.train.batch
-        drawn = sorted(
-            range(len(documents)),
-            key=lambda i: stable_hash("plain", self.run.seed, epoch, documents[i].id),
-        )
-        return [self._dealt(drawn[i : i + size]) for i in range(0, len(drawn), size)]
-
-    def _dealt(self, batch: list[int]) -> list[int]:
-        """The p-th part of a batch is every p-th of its documents."""
-        alike = sorted(batch, key=self.sizes.__getitem__)
-        size = ceil(len(alike) / self.run.train.accumulate)
-        return [document for k in range(size) for document in alike[k::size]]
-
-
 def main() -> None:
     """Measure, and write it down."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("config", type=Path)
     parser.add_argument("--set", action="append", default=[])
-    parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--resume", action="store_true", help="keep the runs that are there")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     found: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
-    if asked.resume and asked.out.exists():
-        found = json.loads(asked.out.read_text())["found"]
-    for seed in SEEDS:
-        for way, settings in WAYS.items():
-            if any(one["seed"] == seed for one in found[way]):
-                continue
-            run = read_run(asked.config, [*asked.set, f"seed={seed}", *settings])
-            kind = PlainTrainer if way == PLAIN else Trainer
-            found[way].append(learned(run, kind, f"{way}, {seed}"))
-            sys.stdout.write(f"{way}, seed {seed}: {found[way][-1]}\n")
-            facts = {
-                "command": " ".join(["python", *sys.argv]),
-                "machine": machine(),
-                "run": run.model_dump(),
-                "found": found,
-                "summary": {way: summary(some) for way, some in found.items() if len(some) > 1},
-            }
-            asked.out.write_text(json.dumps(facts, indent=1) + "\n")
+    if args.resume and args.out.exists():
+        found = json.loads(args.out.read_text())["found"]
+    for seed, way in product(SEEDS, WAYS):
+        if any(one["seed"] == seed for one in found[way]):
+            continue
+        run = read_run(args.config, [*args.set, f"seed={seed}", *WAYS[way]])
+        found[way].append(learned(run, way == PLAIN, f"{way}, {seed}"))
+        show(f"{way}, seed {seed}", found[way][-1])
+        facts = {
+            "run": run.model_dump(),
+            "found": found,
+            "summary": {way: summary(some) for way, some in found.items() if len(some) > 1},
+        }
+        write_results(args.out, facts)
 
 
-def learned(run: RunConfig, kind: type[Trainer], title: str) -> dict[str, Any]:
+def plain_batches(
+    ids: Sequence[str], sizes: Sequence[int], batch: int, seed: int, epoch: int, parts: int
+) -> list[list[int]]:
+    """Random batches, of documents of any length.
+
+    The gradient of a batch is summed over its parts. Documents of like lengths are put in one part:
+    the step is the same, with less padding.
+    """
+    drawn = sorted(range(len(ids)), key=lambda i: stable_hash("plain", seed, epoch, ids[i]))
+    batches = (drawn[i : i + batch] for i in range(0, len(drawn), batch))
+    return [dealt(sorted(one, key=sizes.__getitem__), parts) for one in batches]
+
+
+def dealt(alike: Sequence[int], parts: int) -> list[int]:
+    """A batch in the order in which its p-th part is every p-th of its documents."""
+    size = ceil(len(alike) / parts)
+    return [document for k in range(size) for document in alike[k::size]]
+
+
+def learned(run: RunConfig, plain: bool, title: str) -> dict[str, Any]:
     """What a run knows after its last epoch, and how long that took."""
     AcceleratorState._reset_state()  # it keeps the first precision of a process, and refuses others
     with TemporaryDirectory() as unused:
-        trainer = kind(run, splits_of(run), Path(unused))
+        batching = partial(plain_batches, parts=run.train.accumulate) if plain else epoch_batches
+        trainer = Trainer(run, splits_of(run), Path(unused), batching=batching)
         with progress_bar(title, trainer.steps) as advance:
             for epoch in trainer.epochs():
                 for _ in trainer.learn(epoch):

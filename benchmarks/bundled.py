@@ -5,15 +5,13 @@ folder that it was exported from: told is what it learned from, for how long, an
 in a test set, as `bert4so data check` looks for it.
 """
 
-import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from bert4so.common.machine import machine
 from bert4so.common.progress import progress_bar
 from bert4so.config.schema import RunConfig
 from bert4so.data.check import shared
@@ -21,44 +19,48 @@ from bert4so.data.corpus import find_corpus, read_split, shuffle_seed
 from bert4so.document import Document
 from bert4so.evaluation.evaluate import solve
 from bert4so.evaluation.summary import summarize
+from bert4so.inference.backend import Backend
 from bert4so.inference.orderer import BUNDLED, Orderer
 from bert4so.training.checkpoint import load_run
 from bert4so.training.run_documents import splits_of
+from harness import arguments, show, write_results
 
 
 def main() -> None:
     """Measure, and write it down."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("run", type=Path)
     parser.add_argument("corpora", nargs="+")
     parser.add_argument("--model", type=Path, default=BUNDLED)
     parser.add_argument("--split", default="test")
-    parser.add_argument("--out", type=Path, required=True)
-    asked = parser.parse_args()
-    run = load_run(asked.run)
-    metrics = json.loads((asked.run / "metrics.json").read_text())
+    args = parser.parse_args()
+    run = load_run(args.run)
+    metrics = json.loads((args.run / "metrics.json").read_text())
     train = splits_of(run).train
-    found_in_training = leaks(train, asked.corpora)
-    backend = Orderer.from_pretrained(asked.model).build_backend()
+    found_in_training = leaks(train, args.corpora)
+    backend = Orderer.from_pretrained(args.model).build_backend()
     found = {}
-    for corpus in asked.corpora:
-        folder = find_corpus(corpus)
-        documents = read_split(folder, asked.split)
-        with progress_bar(corpus, len(documents)) as advance:
-            solved = solve(backend, documents, shuffle_seed(folder), advance)
+    for corpus in args.corpora:
         name = Path(corpus).name
-        found[name] = asdict(summarize([[one.orders for one in solved]]))
-        sys.stdout.write(f"{name}: {found[name]}\n")
+        found[name] = measured(backend, corpus, args.split)
+        show(name, found[name])
     facts = {
-        "command": " ".join(["python", *sys.argv]),
-        "machine": machine(),
         "run": metrics,
         "epochs": round(metrics["steps"] * run.train.batch / len(train), 2),
         "learned": learned(run, train),
         "leaks": found_in_training,
         "found": found,
     }
-    asked.out.write_text(json.dumps(facts, indent=1) + "\n")
+    write_results(args.out, facts)
+
+
+def measured(backend: Backend, corpus: str, split: str) -> dict[str, Any]:
+    """The metrics of a backend on a split, with their intervals."""
+    folder = find_corpus(corpus)
+    documents = read_split(folder, split)
+    with progress_bar(corpus, len(documents)) as advance:
+        solved = solve(backend, documents, shuffle_seed(folder), advance)
+    return asdict(summarize([[one.orders for one in solved]]))
 
 
 def learned(run: RunConfig, train: Sequence[Document]) -> dict[str, int]:

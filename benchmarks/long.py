@@ -7,10 +7,7 @@ sentences of one document, the mean over documents, and what a round adds to tha
 its standard error.
 """
 
-import argparse
-import json
 import re
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from bert4so.common.machine import machine
 from bert4so.data.corpus import find_corpus, read_split
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Order, Puzzle
@@ -29,7 +25,8 @@ from bert4so.evaluation.metrics import kendall_tau
 from bert4so.inference.onnx_model import ExportedModel
 from bert4so.inference.orderer import BUNDLED
 from bert4so.inference.passes import Passes
-from bert4so.inference.windows import Windows, fits_a_row
+from bert4so.inference.windows import ROUNDS, Windows, fits_a_row
+from harness import arguments, show, write_results
 
 TALES, AWARDS = "fairytaleqa_sections", "nsf_awards"
 SECTION = re.compile(r"-story-\d+$")
@@ -48,37 +45,21 @@ class Text:
     ends: tuple[int, ...]
 
 
-class Watched(Windows):
-    """Tells after each round how far it has come: what fewer rounds would have given."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.found: list[dict[int, Order]] = []
-        self.times: list[float] = []
-
-    def _round(self, number: int, searches: Sequence[Any]) -> None:
-        super()._round(number, searches)
-        before = self.found[-1] if self.found else {}
-        self.found.append(before | {id(s.puzzle): s.answer().order for s in searches})
-        self.times.append(time.perf_counter())
-
-
 def main() -> None:
     """Measure, and write it down."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--split", default="test")
     parser.add_argument("--model", type=Path, default=BUNDLED)
-    parser.add_argument("--out", type=Path, required=True)
-    asked = parser.parse_args()
-    model = ExportedModel.load(asked.model)
+    parser.add_argument("--sentences", type=int, default=SENTENCES)
+    args = parser.parse_args()
+    model = ExportedModel.load(args.model)
     found = []
-    for kind, texts in all_texts(asked.split).items():
-        long = at_most(text for text in texts if not fits_a_row(model.packer, puzzle_of(text)))
-        for one in by_rounds(model, long):
+    for kind, texts in all_texts(args.split).items():
+        long = (text for text in texts if not fits_a_row(model.packer, puzzle_of(text)))
+        for one in by_rounds(model, at_most(long, args.sentences)):
             found.append({"texts": kind, **one})
-            sys.stdout.write(f"{found[-1]}\n")
-    facts = {"command": " ".join(["python", *sys.argv]), "machine": machine(), "found": found}
-    asked.out.write_text(json.dumps(facts, indent=1) + "\n")
+            show(kind, one)
+    write_results(args.out, {"found": found})
 
 
 def all_texts(split: str) -> dict[str, list[Text]]:
@@ -116,11 +97,11 @@ def texts_of(documents: Iterable[Sequence[str]], n: int) -> list[Text]:
     return texts
 
 
-def at_most(texts: Iterable[Text]) -> list[Text]:
-    """The first of them, as long as they are not too many sentences; one at least."""
+def at_most(texts: Iterable[Text], most: int) -> list[Text]:
+    """The first texts, of at most this many sentences together; one text at least."""
     chosen: list[Text] = []
     for text in texts:
-        if chosen and sum(len(one.sentences) for one in [*chosen, text]) > SENTENCES:
+        if chosen and sum(len(one.sentences) for one in [*chosen, text]) > most:
             break
         chosen.append(text)
     return chosen
@@ -132,27 +113,35 @@ def puzzle_of(text: Text) -> Puzzle:
 
 
 def by_rounds(model: ExportedModel, texts: Sequence[Text]) -> list[dict[str, Any]]:
-    """What is found after each round, and the time for a sentence up to it."""
+    """What one round gives, what two give, and so on, and the time per sentence of each."""
     puzzles = [puzzle_of(text) for text in texts]
+    found: list[list[float]] = []
+    rows = []
+    for rounds in range(1, ROUNDS + 1):
+        orders, milliseconds = ordered(Windows(Passes(model, 1), model.packer, rounds), puzzles)
+        found.append(taus(orders, puzzles, texts))
+        rows.append(
+            {
+                "number": len(texts),
+                "sentences": round(sum(len(text.sentences) for text in texts) / len(texts)),
+                "documents": len(found[-1]),
+                "rounds": rounds,
+                "tau": round(fmean(found[-1]), 4),
+                "gain": round(fmean(found[-1]) - fmean(found[0]), 4),
+                "error": round(standard_error(found[-1], found[0]), 4),
+                "milliseconds_per_sentence": round(milliseconds, 2),
+            }
+        )
+    return rows
+
+
+def ordered(windows: Windows, puzzles: Sequence[Puzzle]) -> tuple[list[Order], float]:
+    """The orders of some puzzles, and the milliseconds per sentence."""
     shown = [puzzle.without_answer() for puzzle in puzzles]
-    watched = Watched(Passes(model, 1), model.packer)
     began = time.perf_counter()
-    watched.order(shown)
-    sentences = sum(len(text.sentences) for text in texts)
-    found = [taus([orders[id(one)] for one in shown], puzzles, texts) for orders in watched.found]
-    return [
-        {
-            "number": len(texts),
-            "sentences": round(sentences / len(texts)),
-            "documents": len(own),
-            "rounds": number,
-            "tau": round(fmean(own), 4),
-            "gain": round(fmean(own) - fmean(found[0]), 4),
-            "error": round(standard_error(own, found[0]), 4),
-            "milliseconds_per_sentence": round(1000 * (at - began) / sentences, 2),
-        }
-        for number, (own, at) in enumerate(zip(found, watched.times, strict=True), 1)
-    ]
+    orders = [ordering.order for ordering in windows.order(shown)]
+    taken = time.perf_counter() - began
+    return orders, 1000 * taken / sum(len(puzzle.sentences) for puzzle in puzzles)
 
 
 def taus(orders: Sequence[Order], puzzles: Sequence[Puzzle], texts: Sequence[Text]) -> list[float]:

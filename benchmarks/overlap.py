@@ -6,16 +6,13 @@ held-out document's runs of five words stand in one document that was learned fr
 version of the same text is found; and what tau is without those of which it is much.
 """
 
-import argparse
 import json
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bert4so.common.machine import machine
 from bert4so.common.progress import progress_bar
 from bert4so.data.corpus import find_corpus, read_split, shuffle_seed
 from bert4so.data.overlap import overlaps
@@ -24,6 +21,7 @@ from bert4so.evaluation.evaluate import measure, solve
 from bert4so.inference.orderer import Orderer
 from bert4so.systems.run_config import read_run
 from bert4so.training.run_documents import splits_of
+from harness import arguments, write_results
 
 WORDS = 5
 MUCH = 0.3
@@ -34,25 +32,22 @@ RESULTS = Path("results/bundled.json")
 
 def main() -> None:
     """Measure, and write it down."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("configs", nargs="+", type=Path)
     parser.add_argument("--held", nargs="+", required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    asked = parser.parse_args()
-    train = [document for path in asked.configs for document in splits_of(read_run(path)).train]
-    held = {place: read_split(find_corpus(corpus(place)), split(place)) for place in asked.held}
-    found = shares(train, held)
+    args = parser.parse_args()
+    train = [document for path in args.configs for document in splits_of(read_run(path)).train]
+    held = {place: read_split(find_corpus(corpus(place)), split(place)) for place in args.held}
+    largest = shares(train, held)
     both = overlaps({"train": train, **held})
     sentences = {one.document.id for one in both if one.group == "train" != one.other}
     facts = {
-        "command": " ".join(["python", *sys.argv]),
-        "machine": machine(),
         "words": WORDS,
         "much": MUCH,
         "sharing_two_sentences": len(sentences),
-        "found": {place: known(place, held[place], found[place]) for place in held},
+        "found": {place: known(place, held[place], largest[place]) for place in held},
     }
-    asked.out.write_text(json.dumps(facts, indent=1) + "\n")
+    write_results(args.out, facts)
 
 
 def corpus(place: str) -> str:

@@ -8,16 +8,12 @@ the same sentences, given in another order, are answered the same, and a documen
 others.
 """
 
-import argparse
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert4so.common.machine import machine
 from bert4so.data.corpus import find_corpus, read_split, sampled
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
@@ -25,6 +21,7 @@ from bert4so.evaluation.metrics import average
 from bert4so.inference.onnx_model import ExportedModel
 from bert4so.inference.orderer import BUNDLED, Orderer
 from bert4so.inference.windows import fits_a_row
+from harness import arguments, show, write_results
 
 PASSES = (1, 2, 4, 8)
 
@@ -34,32 +31,23 @@ View = list[NDArray[np.float64]]
 
 def main() -> None:
     """Measure, and write it down."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("corpora", nargs="+")
     parser.add_argument("--model", type=Path, default=BUNDLED)
     parser.add_argument("--split", default="test")
     parser.add_argument("--documents", type=int, default=100)
-    parser.add_argument("--out", type=Path, required=True)
-    asked = parser.parse_args()
-    model = ExportedModel.load(asked.model)
+    args = parser.parse_args()
+    model = ExportedModel.load(args.model)
     found, promised = [], {}
-    for corpus in asked.corpora:
-        documents = sampled(read_split(find_corpus(corpus), asked.split), asked.documents)
+    for corpus in args.corpora:
+        name = Path(corpus).name
+        documents = sampled(read_split(find_corpus(corpus), args.split), args.documents)
         documents = [d for d in documents if fits_a_row(model.packer, Puzzle(d.sentences))]
         views = [view(model, documents, f"{k}") for k in range(2 * max(PASSES))]
-        for passes in PASSES:
-            found.append({"corpus": Path(corpus).name, "passes": passes} | worth(views, passes))
-            sys.stdout.write(f"{found[-1]}\n")
-        promised[Path(corpus).name] = promises(Orderer.from_pretrained(asked.model), documents)
-        sys.stdout.write(f"{corpus}: {promised[Path(corpus).name]}\n")
-    facts = {
-        "command": " ".join(["python", *sys.argv]),
-        "machine": machine(),
-        "split": asked.split,
-        "found": found,
-        "promised": promised,
-    }
-    asked.out.write_text(json.dumps(facts, indent=1) + "\n")
+        found += [{"corpus": name, "passes": k} | worth(views, k) for k in PASSES]
+        promised[name] = promises(Orderer.from_pretrained(args.model), documents)
+        show(name, [*found[-len(PASSES) :], promised[name]])
+    write_results(args.out, {"split": args.split, "found": found, "promised": promised})
 
 
 def view(model: ExportedModel, documents: Sequence[Document], seed: str) -> View:

@@ -189,10 +189,10 @@ def spent(facts: dict[str, Any]) -> str:
 
 def proxies() -> str:
     """Short runs that compare encoders and losses."""
-    facts = result("proxies")
+    runs: Any = result("proxies")  # a list, not one object
     rows = ["| encoder | learning rate | loss | steps | validation τ | PMR |"]
     rows.append("|---|---|---|---|---|---|")
-    for one in facts:
+    for one in runs:
         model, valid = one["model"], one["valid"]
         rows.append(
             f"| {Path(model['encoder']).name} | {one['learning_rate']['sentence_encoder']:g} "

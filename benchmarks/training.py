@@ -8,12 +8,9 @@ then one thing after the other is done as `bert4so train` does it; then what it 
 Tokens a second count no padding.
 """
 
-import argparse
-import json
-import statistics
-import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +18,6 @@ import torch
 from accelerate.state import AcceleratorState
 from torch.nn.utils import clip_grad_norm_
 
-from bert4so.common.machine import machine
 from bert4so.config.schema import RunConfig
 from bert4so.data.batches import epoch_batches
 from bert4so.data.corpus import Corpus, find_corpus, read_split
@@ -31,41 +27,30 @@ from bert4so.modeling.base import OrderingModel
 from bert4so.systems import SYSTEMS
 from bert4so.systems.run_config import read_run
 from bert4so.training.trainer import Trainer
+from harness import TURNS, arguments, by_turns, rates, show, write_results
 
 SECONDS = 12
 """At a turn each takes steps for so long: at least one, for one way is slower than all others."""
 
-TURNS = 5
-
 
 def main() -> None:
     """Measure, and write it down."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("config", type=Path)
     parser.add_argument("corpora", nargs="+")
     parser.add_argument("--set", action="append", default=[])
-    parser.add_argument("--out", type=Path, required=True)
-    asked = parser.parse_args()
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    args = parser.parse_args()
     found = {}
-    for corpus in asked.corpora:
-        run = read_run(asked.config, [*asked.set, f"corpus={corpus}"])
+    for corpus in args.corpora:
+        run = read_run(args.config, [*args.set, f"corpus={corpus}"])
         loops = all_loops(run, read_split(find_corpus(corpus), "train"))
-        speeds: dict[str, list[float]] = {name: [] for name in loops}
-        for turn in range(TURNS + 1):
-            for name, loop in loops.items():
-                reached = speed(loop)
-                speeds[name] += [reached] if turn else []  # the first turn warms up
-        found[Path(corpus).name] = {
-            name: {
-                "median": round(statistics.median(some)),
-                "slowest": round(min(some)),
-                "fastest": round(max(some)),
-            }
-            for name, some in speeds.items()
-        }
-        sys.stdout.write(f"{corpus}: {found}\n")
-    facts = {"command": " ".join(["python", *sys.argv]), "machine": machine(), "found": found}
-    asked.out.write_text(json.dumps(facts, indent=1) + "\n")
+        jobs = {name: partial(speed, loop, args.seconds) for name, loop in loops.items()}
+        paces = by_turns(jobs, args.turns)
+        found[Path(corpus).name] = {name: rates(some) for name, some in paces.items()}
+        show(corpus, found[Path(corpus).name])
+    write_results(args.out, {"found": found})
 
 
 def all_loops(run: RunConfig, documents: Sequence[Document]) -> dict[str, Callable[[], int]]:
@@ -82,10 +67,10 @@ def all_loops(run: RunConfig, documents: Sequence[Document]) -> dict[str, Callab
     }
 
 
-def speed(loop: Callable[[], int]) -> float:
-    """Tokens a second over a turn."""
+def speed(loop: Callable[[], int], seconds: float) -> float:
+    """Tokens per second over a turn."""
     began, tokens, taken = time.perf_counter(), 0, 0.0
-    while taken < SECONDS:
+    while taken < seconds:
         tokens += loop()
         taken = time.perf_counter() - began
     return tokens / taken
@@ -123,7 +108,8 @@ def plain(
         clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        return batch.tokens
+        tokens: int = batch.tokens
+        return tokens
 
     return step
 

@@ -13,8 +13,8 @@ import torch
 from hypothesis import settings
 
 from bert4so.cli import main
+from bert4so.common.value_trees import merge
 from bert4so.config.schema import RunConfig
-from bert4so.config.toml import merge
 from bert4so.data.corpus import Corpus
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle

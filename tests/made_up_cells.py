@@ -1,5 +1,13 @@
 """What finished runs of an experiment would hold, made up for tests of what is made of them."""
 
+import json
+from functools import cache
+
+from bert4so.experiments.finished_cell import parse_cell
+from bert4so.experiments.plan import Experiment, make_plan
+from bert4so.experiments.plan_file import Plan
+from bert4so.experiments.results import Results
+
 GOOD = [1.0] * 30 + [0.8] * 10
 BAD = [0.6] * 30 + [0.8] * 10
 SAME = [0.8, 1.0] * 20
@@ -33,6 +41,7 @@ def facts(
         "seconds_for": {"5": 0.1},
         "vectors": None,
         "tagger": None,
+        "wall_minutes": 2 * minutes,
         "metrics": {
             "test": measured,
             "valid": measured,
@@ -56,3 +65,22 @@ def facts(
             **metrics,
         },
     }
+
+
+def results_of(experiment, found):
+    """The results of an experiment of which some cells have these facts."""
+    plan = plan_of(experiment.model_dump_json())
+    return Results(plan, {name: parse_cell(cell) for name, cell in found.items()})
+
+
+@cache
+def plan_of(experiment: str) -> Plan:
+    return make_plan(Experiment.model_validate_json(experiment))
+
+
+def finish(store, name, minutes):
+    """Store a cell of a plan that took so many minutes."""
+    planned = store.plan.cells[name]
+    cell = facts(planned.system, planned.corpus, GOOD) | {"cell": name, "wall_minutes": minutes}
+    cell["metrics"]["run"] = json.loads(json.dumps(planned.settings))
+    store.write(name, cell)

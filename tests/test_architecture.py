@@ -33,6 +33,15 @@ PACKAGES = [  # each imports only from those above it
 TORCH_FREE = PACKAGES[: PACKAGES.index("config")]
 HEAVY = {"torch", "transformers", "accelerate", "pydantic", "matplotlib", "scipy", "safetensors"}
 EVALUATION_MAY_IMPORT = {"scipy", "matplotlib"}
+TABLES = [  # what makes tables of finished experiments; `experiments` has no other without torch
+    "experiments.corpus_statistics",
+    "experiments.eta",
+    "experiments.finished_cell",
+    "experiments.plan_file",
+    "experiments.report",
+    "experiments.results",
+    "experiments.store",
+]
 LATE_IMPORTS = {("inference.orderer", "bert4so.training.checkpoint")}
 """`Orderer.from_pretrained` imports this when a folder holds a PyTorch model."""
 
@@ -92,6 +101,25 @@ def test_torch_free_packages(name):
     paths = [path for path in modules() if package(dotted(path)) == name]
     roots = {module.split(".")[0] for path in paths for module in imported(path)}
     assert not roots & HEAVY - allowed
+
+
+def is_of_tables(module: str) -> bool:
+    return any(f"{module}.".startswith(f"{name}.") for name in TABLES)
+
+
+@pytest.mark.parametrize("path", [p for p in modules() if is_of_tables(dotted(p))], ids=dotted)
+def test_tables_of_experiments_are_torch_free(path):
+    for name in imported(path):
+        if name.startswith("bert4so."):
+            inside = name.removeprefix("bert4so.")
+            assert package(name) in TORCH_FREE or is_of_tables(inside), f"imports {name}"
+        else:
+            assert name.split(".")[0] not in HEAVY - EVALUATION_MAY_IMPORT
+
+
+def test_every_module_of_the_tables_is_there():
+    names = {dotted(path) for path in modules()}
+    assert [name for name in TABLES if name not in names] == []
 
 
 def test_importing_bert4so_loads_nothing_heavy():

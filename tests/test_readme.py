@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.insert(0, str(DOCS / "figures"))
 
 import order as figure
+
 import tables
 
 

@@ -1,6 +1,7 @@
 """The package as it is handed out, in an environment that has nothing else."""
 
 import json
+import shutil
 import subprocess
 import sys
 from zipfile import ZipFile
@@ -106,3 +107,17 @@ def test_what_is_no_model_needs_no_extra(bare, tmp_path):
     (tmp_path / "x").write_text("a\nb\n")
     done = run(bare / "bert4so", "order", "x", "--model", "typo", cwd=tmp_path)
     assert done.stderr.startswith("bert4so: typo: no model here")
+
+
+def test_evaluation_needs_no_torch_and_a_report_an_extra(bare, tmp_path):
+    shutil.copytree(ROOT / "src" / "bert4so" / "pretrained", tmp_path / "exported")
+    (tmp_path / "test.jsonl").write_text('{"id": "a", "sentences": ["We cooked.", "We ate."]}\n')
+    evaluate = [bare / "bert4so", "evaluate", "exported", "."]
+    done = run(*evaluate, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("documents  1\n")
+    refused = run(*evaluate, "--report", "report.html", cwd=tmp_path)
+    needed = "needs matplotlib, scipy: pip install 'bert4so[report]'\n"
+    assert (refused.returncode, refused.stderr) == (2, f"bert4so: --report {needed}")
+    table = run(bare / "bert4so", "experiment", "table", "desk", cwd=tmp_path)
+    assert (table.returncode, table.stderr) == (2, f"bert4so: this command {needed}")

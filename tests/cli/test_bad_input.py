@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 import zstandard
 
-from bert4so.config.toml import merge
+from bert4so.common.value_trees import merge
 from bert4so.io import lines
 from conftest import assignments, tiny_values
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bert4so.config.toml import merge
+from bert4so.common.value_trees import merge
 from bert4so.io.jsonl import write_records
 from conftest import assignments, tiny_values
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bert4so.config.toml import merge
+from bert4so.common.value_trees import merge
 from bert4so.data.shuffle import shuffle
 from bert4so.experiments.plan import all_cells, read_experiment
 from bert4so.experiments.report.paper_numbers import TITLES

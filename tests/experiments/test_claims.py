@@ -7,13 +7,12 @@ import pytest
 from bert4so.experiments.plan import Grid
 from bert4so.experiments.report.claims import claims
 from bert4so.experiments.report.paper_numbers import CORPORA, TITLES
-from bert4so.experiments.results import Results
-from made_up_cells import BAD, GOOD, SAME, facts
+from made_up_cells import BAD, GOOD, SAME, facts, results_of
 
 
 def judged(experiment, found, beginning):
     """The one claim that begins so."""
-    (claim,) = (c for c in claims(Results(experiment, found)) if c.text.startswith(beginning))
+    (claim,) = (c for c in claims(results_of(experiment, found)) if c.text.startswith(beginning))
     return claim
 
 
@@ -28,7 +27,7 @@ def cells(taus):
 def test_what_an_experiment_is_not_about_is_said(desk):
     grids = {"table-1": Grid(systems=["bert4so", "b-tsort"], corpora=["NeurIPS", "AAN"])}
     small = desk.model_copy(update={"grids": grids})
-    told = {claim.text: claim.numbers for claim in claims(Results(small, {}))}
+    told = {claim.text: claim.numbers for claim in claims(results_of(small, {}))}
     assert told.pop("On NeurIPS and AAN it is as good as B-TSort.") == "4 of 4 runs are missing"
     assert set(told.values()) == {"this experiment has no such runs"}
 
@@ -81,7 +80,7 @@ def test_with_bert_is_better_where_its_last_is_above_the_others_first(desk, behi
 
 
 def test_claims_are_held_against_what_was_found(desk):
-    nothing = claims(Results(desk, {}))
+    nothing = claims(results_of(desk, {}))
     assert {claim.verdict for claim in nothing} == {"not testable here"}
     found = {}
     for seed in (1, 2, 3):
@@ -131,7 +130,9 @@ def test_faster_is_sooner_at_the_same_level(desk, margin, plain, verdict, steps)
     for seed in (1, 2, 3):
         for system, taus in (("bert4so", margin), ("bert4so-list-mle", plain)):
             cell = facts(system, "NeurIPS", GOOD)
-            cell["validations"] = [{"step": 2 * k, "tau": t} for k, t in enumerate(taus, 1)]
+            cell["validations"] = [
+                {"step": 2 * k, "minutes": k, "tau": t, "pmr": 0.0} for k, t in enumerate(taus, 1)
+            ]
             found[f"{system}-neurips-seed-{seed}"] = cell
     faster = judged(desk, found, "The margin makes")
     assert faster.verdict == verdict

@@ -6,15 +6,23 @@ import subprocess
 import pytest
 from matplotlib.figure import Figure
 
+from bert4so.data.stats import Statistics
 from bert4so.errors import UserError
+from bert4so.experiments.finished_cell import parse_cell
 from bert4so.experiments.plan import Grid
 from bert4so.experiments.report.paper_figures import by_table, tau_by_length
-from bert4so.experiments.report.paper_numbers import CORPORA, TABLE_1, TITLES
+from bert4so.experiments.report.paper_numbers import (
+    CORPORA,
+    TABLE_1,
+    TABLE_3,
+    TITLES,
+    table_3_row,
+)
 from bert4so.experiments.report.paper_tables import cost, sweep, table_1, table_2, table_3
-from bert4so.experiments.report.table import Entry, Table
-from bert4so.experiments.results import Results, epochs_seen
+from bert4so.experiments.report.table import MISSING, Entry, Number, Table
+from bert4so.experiments.results import epochs_seen
 from bert4so.modeling.sentence_encoders.row_encoder import MAX_STORED_TOKENS
-from made_up_cells import BAD, GOOD, facts
+from made_up_cells import BAD, GOOD, facts, results_of
 
 
 def test_a_corpus_and_a_system_of_ones_own_are_shown(desk):
@@ -29,11 +37,12 @@ def test_a_corpus_and_a_system_of_ones_own_are_shown(desk):
         "better-mine-seed-1": facts("better", "Mine", GOOD),
         "bert4so-mine-seed-1": facts("bert4so", "Mine", BAD),
     }
-    table = table_1(Results(own, found))
+    table = table_1(results_of(own, found))
     assert [corpus for corpus, _ in table.groups] == ["SIND (stand-in)", "Mine"]
-    assert dict(table.rows)["better"][2] == Entry("0.9500", "▲", best=True)
-    counted = {"documents": {"train": 3}, "pieces": [2.0, 4]}
-    assert dict(table_3(Results(own, found), {"Mine": counted}).rows)["Mine"][2] == Entry("3")
+    assert dict(table.rows)["better"][2].markdown() == "**0.9500**▲"
+    counted = Statistics({"train": 3}, sentences=(1.0, 2), pieces=(2.0, 4), tokens=(4.0, 8))
+    row = dict(table_3(results_of(own, found), {"Mine": counted}).rows)["Mine"]
+    assert [entry.markdown() for entry in row] == ["4", "2.00", "3", "0", "0"]
 
 
 def test_marks_say_who_is_better(desk):
@@ -43,15 +52,15 @@ def test_marks_say_who_is_better(desk):
         "bert4so-nsf-seed-1": facts("bert4so", "NSF", BAD),
         "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", GOOD, source="other"),
     }
-    table = table_1(Results(desk, found))
+    table = table_1(results_of(desk, found))
     rows = dict(table.rows)
     heads = [corpus for corpus, columns in table.groups for _ in columns]
     neurips, nsf = heads.index("NeurIPS"), heads.index("NSF (stand-in)")
-    assert rows["B-TSort"][neurips] == Entry("0.6500", "†", False, "0.7884")
-    assert rows["BERT4SO"][neurips] == Entry("0.9500", "", False, "0.7778")
-    assert rows["BERT4SO"][neurips + 1] == Entry("75.00", "", False, "30.70")
-    assert rows["B-TSort"][nsf] == Entry("0.9500", "▲", False, "0.4813")
-    assert rows["RankTxNet"][nsf] == Entry("–", paper="0.4899")
+    assert rows["B-TSort"][neurips].markdown() == "0.6500† (0.7884)"
+    assert rows["BERT4SO"][neurips].markdown() == "0.9500 (0.7778)"
+    assert rows["BERT4SO"][neurips + 1].markdown() == "75.00 (30.70)"
+    assert rows["B-TSort"][nsf].markdown() == "0.9500▲ (0.4813)"
+    assert rows["RankTxNet"][nsf].markdown() == "– (0.4899)"
     notes = " ".join(table.notes)
     assert "2 versions of the source: s (3), other (1)" in notes
     assert f"Not yet run: {5 * 11 - 4} of {5 * 11} runs" in notes
@@ -61,9 +70,9 @@ def test_the_best_of_a_column_is_known_when_all_of_it_is_there(desk):
     systems = desk.grids["table-1"].systems
     found = {f"{s}-neurips-seed-1": facts(s, "NeurIPS", BAD) for s in systems[1:]}
     found["se-graph-neurips-seed-1"] = facts("se-graph", "NeurIPS", GOOD)
-    assert not any(row[0].best for _, row in table_1(Results(desk, found)).rows)
+    assert not any(row[0].best for _, row in table_1(results_of(desk, found)).rows)
     found[f"{systems[0]}-neurips-seed-1"] = facts(systems[0], "NeurIPS", BAD)
-    rows = table_1(Results(desk, found)).rows
+    rows = table_1(results_of(desk, found)).rows
     assert [name for name, row in rows if row[0].best] == ["SE-Graph"]
 
 
@@ -74,10 +83,10 @@ def test_what_had_its_minutes_on_another_machine_is_not_called_the_better(desk, 
     slow = facts("bert4so", "NeurIPS", GOOD, limit=limit, processor="slow")
     found["bert4so-neurips-seed-1"] = slow
     found["bert4so-sind-seed-1"] = facts("bert4so", "SIND", GOOD, limit=limit, processor="slow")
-    table = table_1(Results(desk, found))
+    table = table_1(results_of(desk, found))
     rows = dict(table.rows)
-    assert rows["B-TSort"][0] == Entry("0.6500", "†" if told else "", False, "0.7884")
-    assert rows["BERT4SO"][0] == Entry("0.9500", "", told, "0.7778")
+    assert rows["B-TSort"][0].markdown() == f"0.6500{'†' if told else ''} (0.7884)"
+    assert rows["BERT4SO"][0].markdown() == f"{'**0.9500**' if told else '0.9500'} (0.7778)"
     notes = " ".join(table.notes)
     assert "p, 2 threads (10 on NeurIPS); slow, 2 threads (1 on NeurIPS, 1 on SIND)." in notes
     assert ("On NeurIPS they had no equal training" in notes) == (not told)
@@ -94,14 +103,14 @@ def test_a_sweep_may_have_a_machine_a_seed(desk):
         for name, taus in names.items()
         for seed, processor in machines.items()
     }
-    rows = dict(sweep(Results(desk, found), "layers", "model.layers", "Layers").rows)
+    rows = dict(sweep(results_of(desk, found), "layers", "model.layers", "Layers").rows)
     assert rows["2"][0].best
     found[f"bert4so-neurips-seed-{seeds[0]}"]["metrics"]["machine"]["processor"] = "slow"
-    table = sweep(Results(desk, found), "layers", "model.layers", "Layers")
+    table = sweep(results_of(desk, found), "layers", "model.layers", "Layers")
     assert not any(entry.best for _, row in table.rows for entry in row)
     assert "as many as have been run" not in table.caption  # all have been
     del found[f"bert4so-neurips-seed-{seeds[0]}"]
-    table = sweep(Results(desk, found), "layers", "model.layers", "Layers")
+    table = sweep(results_of(desk, found), "layers", "model.layers", "Layers")
     assert "as many as have been run" in table.caption
 
 
@@ -110,7 +119,7 @@ def test_times_of_two_machines_are_not_divided(desk):
         "bert4so-nsf-seed-1": facts("bert4so", "NSF", GOOD, limit=0.0),
         "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, limit=0.0, processor="slow"),
     }
-    table = cost(Results(desk, found))
+    table = cost(results_of(desk, found))
     assert [entry.text for entry in dict(table.rows)["NSF (stand-in)"]] == ["–", "–", "–"]
     assert "p, 2 threads (1 on NSF); slow, 2 threads (1 on NSF)." in " ".join(table.notes)
 
@@ -122,7 +131,7 @@ def test_times_of_threads_that_spin_are_not_divided_by_those_of_threads_that_sle
     }
     found["bert4so-nsf-seed-1"]["metrics"]["machine"]["OMP_WAIT_POLICY"] = "passive"
     found["b-tsort-nsf-seed-1"]["metrics"]["machine"]["OMP_WAIT_POLICY"] = "active"
-    table = cost(Results(desk, found))
+    table = cost(results_of(desk, found))
     assert [entry.text for entry in dict(table.rows)["NSF (stand-in)"]] == ["–", "–", "–"]
     told = "p, 2 threads (1 on NSF); p, 2 threads that spin (1 on NSF)."
     assert told in " ".join(table.notes)
@@ -135,7 +144,7 @@ def test_the_cost_is_of_equal_work(desk):
         # have to read of as many documents; and it is trained for 3 epochs instead of 5.
         "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, minutes=10.0, epoch_tokens=20000),
     }
-    rows = dict(cost(Results(desk, found)).rows)
+    rows = dict(cost(results_of(desk, found)).rows)
     assert [entry.text for entry in rows["NSF (stand-in)"]] == ["12.0×", "20.0×", "5.0×"]
     assert [entry.text for entry in rows["SIND (stand-in)"]] == ["–", "–", "–"]
 
@@ -145,7 +154,7 @@ def test_the_cost_is_of_equal_work(desk):
 )
 def test_the_cost_of_reading_twice_is_told(desk, tokens, told):
     found = {"b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, steps=20, tokens=tokens)}
-    notes = " ".join(cost(Results(desk, found)).notes)
+    notes = " ".join(cost(results_of(desk, found)).notes)
     assert ("B-TSort's steps on NSF (stand-in) have more than 16,384 tokens" in notes) == told
 
 
@@ -159,13 +168,13 @@ def test_the_cost_of_reading_twice_is_told(desk, tokens, told):
 )
 def test_word_vectors_that_are_not_all_there_are_told(desk, file, words, told):
     cell = facts("cnn-ptrnet", "NSF", BAD) | {"vectors": {"file": file, "words": words}}
-    notes = table_1(Results(desk, {"cnn-ptrnet-nsf-seed-1": cell})).notes
+    notes = table_1(results_of(desk, {"cnn-ptrnet-nsf-seed-1": cell})).notes
     assert f"Word vectors: {told}." in notes
 
 
 def test_a_last_batch_that_is_not_full_is_no_more_than_it_is():
     twice = facts("bert4so", "NSF", GOOD, training_documents=41, steps=22)  # batches of 4
-    assert epochs_seen(twice) == 2
+    assert epochs_seen(parse_cell(twice)) == 2
 
 
 def test_runs_on_other_documents_are_not_compared(desk):
@@ -174,7 +183,7 @@ def test_runs_on_other_documents_are_not_compared(desk):
         "b-tsort-neurips-seed-1": facts("b-tsort", "NeurIPS", BAD) | {"puzzles": "others"},
     }
     with pytest.raises(UserError, match="b-tsort-NeurIPS: tested on different documents"):
-        table_1(Results(desk, found))
+        table_1(results_of(desk, found))
 
 
 def test_sweeps_choose_on_validation(desk):
@@ -184,13 +193,13 @@ def test_sweeps_choose_on_validation(desk):
             "bert4so", "NeurIPS", BAD, test={"tau": 0.99, "pmr": 0.99, "documents": 40}
         )
         found[f"bert4so-neurips-seed-{seed}"] = facts("bert4so", "NeurIPS", GOOD)
-    rows = dict(sweep(Results(desk, found), "layers", "model.layers", "Layers").rows)
-    assert rows["2"][0] == Entry("0.9500 ± 0.0000")  # nothing is chosen before all are there
+    rows = dict(sweep(results_of(desk, found), "layers", "model.layers", "Layers").rows)
+    assert rows["2"][0].markdown() == "0.9500 ± 0.0000"  # nothing is chosen before all are there
     assert rows["3"][0].text == "–"
     for seed in desk.grids["layers"].seeds:
         found[f"bert4so-neurips-layers-3-seed-{seed}"] = facts("bert4so", "NeurIPS", BAD)
-    rows = dict(sweep(Results(desk, found), "layers", "model.layers", "Layers").rows)
-    assert rows["2"][0] == Entry("0.9500 ± 0.0000", best=True)
+    rows = dict(sweep(results_of(desk, found), "layers", "model.layers", "Layers").rows)
+    assert rows["2"][0].markdown() == "**0.9500 ± 0.0000**"
     assert [entry.best for entry in rows["1"]] == [False] * 4
     assert rows["1"][2].text == "0.9900 ± 0.0000"
 
@@ -200,7 +209,7 @@ def test_sweeps_choose_on_validation(desk):
 )
 def test_the_rows_of_a_sweep_say_what_they_are(desk, grid, called, latex):
     found = {"bert4so-neurips-seed-3": facts("bert4so", "NeurIPS", GOOD)}
-    table = sweep(Results(desk, found), grid, f"model.{grid}", "")
+    table = sweep(results_of(desk, found), grid, f"model.{grid}", "")
     assert f"| {called} | validation τ |" in table.markdown()
     assert rf"{latex} & $\tau$ & PMR" in table.latex()
     axes = Figure().subplots()
@@ -212,9 +221,25 @@ def test_the_rows_of_a_sweep_say_what_they_are(desk, grid, called, latex):
 def test_how_a_margin_below_1_is_taken_is_told(desk, gamma):
     cell = facts("bert4so", "NeurIPS", GOOD)
     cell["metrics"]["run"]["model"]["gamma"] = gamma
-    found = Results(desk, {"bert4so-neurips-gamma-0.25-seed-3": cell})
+    found = results_of(desk, {"bert4so-neurips-gamma-0.25-seed-3": cell})
     notes = " ".join(sweep(found, "gamma", "model.gamma", "The margin").notes)
     assert ("γ - F as no less than 0.01" in notes) == (gamma < 1)
+
+
+def test_a_figure_has_the_numbers_of_its_table():
+    entries = [
+        Entry(Number(1234.5, "{:,.0f}", spread=0.25), paper=Number(1000, "{:,}")),
+        MISSING,
+        Entry(Number(-2.5, "{:.1f}×")),
+    ]
+    rows = [(name, [entry]) for name, entry in zip("abc", entries, strict=True)]
+    axes = Figure().subplots()
+    by_table(Table("t", "", [("", ["τ"])], rows), ["τ"])(axes)
+    own, papers = axes.containers
+    assert own.lines[0].get_xydata().tolist() == [[1234.5, 0], [-2.5, 2]]
+    (spreads,) = own.lines[2]
+    assert spreads.get_segments()[0].tolist() == [[1234.25, 0], [1234.75, 0]]
+    assert papers.lines[0].get_xydata().tolist() == [[1000, 0]]
 
 
 def test_joined_and_separate_stand_side_by_side(desk):
@@ -222,18 +247,22 @@ def test_joined_and_separate_stand_side_by_side(desk):
         "bert4so-aan-seed-1": facts("bert4so", "AAN", BAD),
         "bert4so-aan-joined-seed-1": facts("bert4so", "AAN", GOOD, join=["neurips"]),
     }
-    rows = dict(table_2(Results(desk, found)).rows)
+    rows = dict(table_2(results_of(desk, found)).rows)
     entries = rows["AAN (stand-in)"]
     assert [entry.text for entry in entries] == ["0.6500", "0.00", "0.9500", "75.00"]
-    assert entries[2].paper == "0.8265"
+    assert str(entries[2].paper) == "0.8265"
 
 
 def test_latex_is_as_the_paper_sets_it():
+    entry = Entry(Number(1, "{}"), "†", True, Number(2, "{}"))
     table = Table(
         name="t",
         caption="τ & more, 5 %.",
         groups=[("NSF", ["τ", "PMR"]), ("SIND", ["τ", "PMR"])],
-        rows=[("A", [Entry("1", "†", True, "2")] * 4), ("B", [Entry("–")] * 4)],
+        rows=[
+            ("A", [entry] * 4),
+            ("B", [MISSING] * 4),
+        ],
         ruled=[1],
     )
     latex = table.latex()
@@ -246,19 +275,27 @@ def test_latex_is_as_the_paper_sets_it():
 
 
 def test_a_length_of_which_there_are_few_documents_is_not_shown():
-    documents = {"sentences": [3] * 10 + [4] * 9, "tau": [1.0] * 4 + [0.5] * 6 + [1.0] * 9}
-    assert tau_by_length(documents) == {3: pytest.approx(0.7)}
+    lengths, taus = [3] * 10 + [4] * 9, [1.0] * 4 + [0.5] * 6 + [1.0] * 9
+    assert tau_by_length(lengths, taus) == {3: pytest.approx(0.7)}
 
 
 def test_the_paper_has_a_number_for_every_row_and_corpus():
     assert set(TABLE_1) == {(system, corpus) for system in TITLES for corpus in CORPORA}
 
 
+def test_the_papers_own_figures_are_those_of_its_table():
+    assert list(TABLE_3) == list(CORPORA)
+    totals = [sum(row.documents.values()) for row in TABLE_3.values()]
+    assert totals == [3_259, 12_157, 127_775, 50_200, 98_161]
+    assert table_3_row("rocstory") == table_3_row("ROCStory") == TABLE_3["ROCStory"]
+    assert table_3_row("sample") is None
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no TeX here")
 def test_latex_can_be_set(desk, tmp_path):
     systems = desk.grids["table-1"].systems
     found = {f"{s}-neurips-seed-1": facts(s, "NeurIPS", GOOD) for s in systems}
-    results = Results(desk, found)
+    results = results_of(desk, found)
     tables = "".join(table.latex() for table in (table_1(results), table_2(results), cost(results)))
     (tmp_path / "all.tex").write_text(
         r"\documentclass{article}\usepackage[margin=1in]{geometry}"

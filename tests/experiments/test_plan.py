@@ -1,17 +1,24 @@
 """Experiments: which runs there are, and how long those that are left will take."""
 
 import json
+import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bert4so.common.value_trees import leaves
 from bert4so.errors import UserError
-from bert4so.experiments import cells
 from bert4so.experiments.eta import remaining
-from bert4so.experiments.plan import all_cells, grid_cells, read_experiment
+from bert4so.experiments.plan import all_cells, grid_cells, make_plan, read_experiment
+from bert4so.experiments.plan_file import read_plan, write_plan
 from bert4so.experiments.report.paper_numbers import CORPORA, TITLES
+from bert4so.experiments.store import CellStore
+from bert4so.modeling.losses import LEAST_GAP
+from bert4so.modeling.sentence_encoders.row_encoder import MAX_STORED_TOKENS
 from bert4so.systems import SYSTEMS
+from made_up_cells import finish, plan_of
 
 EXPERIMENTS = Path(__file__).parents[2] / "configs" / "experiments"
 
@@ -125,33 +132,91 @@ def test_an_unknown_name_is_told(tmp_path):
 
 
 def test_what_is_left_is_reckoned_by_what_is_most_like_it(desk, tmp_path):
-    planned = all_cells(desk)
-    named = {cell.name: cell for cell in planned}
+    store = CellStore(tmp_path, plan_of(desk.model_dump_json()))
+    planned = list(store.plan.cells)
 
-    def left(part=planned):
-        return remaining(tmp_path, planned, part, part[0])
+    def left(*part):
+        return remaining(store, part or planned, (part or planned)[0])
 
-    def finish(name, minutes):
-        cells.file_of(tmp_path, named[name]).write_text(json.dumps({"wall_minutes": minutes}))
-
-    nsf = [named["b-tsort-nsf-seed-1"]]
-    name = planned[0].name
+    nsf = "b-tsort-nsf-seed-1"
+    name = planned[0]
     assert left() == f"cell 1 of 80: {name}; 80 left, about 13:00 h and 2 by epochs"
-    finish("cnn-ptrnet-neurips-seed-1", 20)
+    finish(store, "cnn-ptrnet-neurips-seed-1", 20)
     assert left() == f"cell 1 of 80: {name}; 79 left, about 25:40 h and 2 by epochs"
     assert left(nsf).endswith("; 1 left, about 0:20 h")  # told by a run of another part
-    finish("rank-tx-net-nsf-seed-1", 40)
-    finish("bert4so-nsf-seed-1", 50)
+    finish(store, "rank-tx-net-nsf-seed-1", 40)
+    finish(store, "bert4so-nsf-seed-1", 50)
     assert left(nsf).endswith("; 1 left, about 0:45 h")
-    assert left([named["bert4so-nsf-joined-seed-1"]]).endswith("about 0:50 h")
-    assert left([named["bert4so-sind-seed-1"]]).endswith("about 0:40 h")
+    assert left("bert4so-nsf-joined-seed-1").endswith("about 0:50 h")
+    assert left("bert4so-sind-seed-1").endswith("about 0:40 h")
 
 
 def test_how_long_epochs_take_is_told_by_the_same_corpus_alone(desk, tmp_path):
-    planned = all_cells(desk)
-    neurips, rocstory = (c for c in planned if "-long-" in c.name)
-    cells.file_of(tmp_path, neurips).write_text('{"wall_minutes": 30}')
-    assert remaining(tmp_path, planned, [rocstory], rocstory).endswith("; 1 left")
-    assert remaining(tmp_path, planned, planned, planned[0]).endswith("13:00 h and 1 by epochs")
-    again = replace(rocstory, name="again", corpus="NeurIPS")
-    assert remaining(tmp_path, planned, [again], again).endswith("; 1 left, about 0:30 h")
+    plan = plan_of(desk.model_dump_json())
+    neurips, rocstory = (name for name in plan.cells if "-long-" in name)
+    again = replace(plan.cells[rocstory], name="again", corpus="NeurIPS")
+    store = CellStore(tmp_path, replace(plan, cells={**plan.cells, "again": again}))
+    planned = list(plan.cells)
+    finish(store, neurips, 30)
+    assert remaining(store, [rocstory], rocstory).endswith("; 1 left")
+    assert remaining(store, planned, planned[0]).endswith("13:00 h and 1 by epochs")
+    assert remaining(store, ["again"], "again").endswith("; 1 left, about 0:30 h")
+
+
+def test_a_plan_is_read_as_it_was_written(desk, tmp_path):
+    plan = make_plan(desk)
+    path = write_plan(plan, tmp_path)
+    assert read_plan(tmp_path) == plan
+    json.loads(path.read_text(), parse_constant=pytest.fail)  # JSON has no infinity
+
+
+def test_a_plan_has_the_cells_and_settings_of_its_experiment(desk):
+    plan = make_plan(desk)
+    cells = all_cells(desk)
+    assert list(plan.cells) == [cell.name for cell in cells]
+    for cell in cells:
+        settings = dict(leaves(cell.run.model_dump()))
+        assert dict(leaves(plan.cells[cell.name].settings)) == {
+            key: "Infinity" if value == math.inf else value for key, value in settings.items()
+        }
+    for name in desk.grids:
+        assert plan.grids[name].cells == {c.name: c.varied for c in grid_cells(desk, name)}
+    assert (plan.minutes, plan.least_gap, plan.kept_tokens) == (10, LEAST_GAP, MAX_STORED_TOKENS)
+    assert plan.systems["bert4so-list-mle"].system == "bert4so"
+    assert plan.systems["b-tsort"].paper_settings["scale"] == "paper"
+
+
+def test_a_plan_tells_what_the_experiment_changes(desk):
+    cells = make_plan(desk).cells
+    given = ["minutes", "validations", "valid_documents", "test_documents"]
+    assert cells["bert4so-nsf-seed-1"].changed == given
+    assert cells["bert4so-neurips-gamma-0.5-seed-3"].changed == [
+        "seed",
+        *given,
+        "model.gamma",
+    ]
+
+
+@pytest.mark.parametrize("name", ["desk", "equal-data"])
+def test_the_plans_that_are_kept_are_those_of_their_experiments(name):
+    folder = EXPERIMENTS.parents[1] / "results" / name
+    again = f"run: bert4so experiment plan {folder}/experiment.toml --out {folder}"
+    assert read_plan(folder) == make_plan(read_experiment(folder / "experiment.toml")), again
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (None, "no plan.json: write it with `bert4so experiment plan CONFIG.toml --out "),
+        ("{", "plan.json: not the plan of an experiment: "),
+        ("[]", "plan.json: not the plan of an experiment: "),
+        ("{}", "plan.json: not the plan of an experiment: 'version'"),
+        ('{"version": 1}', "plan.json: not the plan of an experiment: "),
+        ('{"version": 2}', "plan.json: version 2; this bert4so reads version 1"),
+    ],
+)
+def test_what_is_no_plan_is_refused(tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "plan.json").write_text(text)
+    with pytest.raises(UserError, match=re.escape(message)):
+        read_plan(tmp_path)

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from bert4so.config.toml import dump_toml
-from bert4so.experiments import cells
-from bert4so.experiments.plan import all_cells, read_experiment
+from bert4so.experiments.plan import all_cells, make_plan, read_experiment
+from bert4so.experiments.run_cell import run_cell, source_hash
+from bert4so.experiments.store import CellStore
 from bert4so.io.jsonl import write_records
 from bert4so.systems.run_config import read_run
 from conftest import TINY_MODEL
 from forked import Forked
+from made_up_cells import finish
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
     assert sorted(kept) == ["bert4so-neurips-seed-1.json", "bert4so-nsf-seed-1.json"]
     assert not Path("results/tiny/statistics.json").exists()  # the first part counts, it alone
     facts = json.loads(kept["bert4so-nsf-seed-1.json"])
-    assert facts["source"] == cells.source_hash()
+    assert facts["source"] == source_hash()
     Path("again.toml").write_text(facts["configuration"])
     assert read_run(Path("again.toml")).train.epochs == 2
     assert len(facts["documents"]["tau"]) == facts["metrics"]["test"]["documents"] == 16
@@ -108,12 +109,13 @@ def test_a_cell_that_another_process_runs_is_refused(bert4so, tiny):
 
 
 def test_a_cell_that_another_process_has_finished_is_left_alone(tiny):
-    cell = all_cells(read_experiment(Path("tiny.toml")))[0]
-    file = cells.file_of(tiny, cell)
-    file.write_text(json.dumps({"configuration": dump_toml(cell.run)}))
-    before = file.read_bytes()
-    cells.run_cell(cell, tiny, tiny / "work")
-    assert file.read_bytes() == before
+    experiment = read_experiment(Path("tiny.toml"))
+    cell = all_cells(experiment)[0]
+    store = CellStore(tiny, make_plan(experiment))
+    finish(store, cell.name, 1)
+    before = store.path(cell.name).read_bytes()
+    run_cell(cell, store, tiny / "work")
+    assert store.path(cell.name).read_bytes() == before
     assert not list(Path("work").iterdir())
 
 
@@ -130,11 +132,15 @@ def test_a_cell_of_before_a_setting_was_known_is_not_run_again(bert4so, tiny):
     assert bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")[0] == 0
     (kept,) = Path("results/tiny").glob("*-seed-1.json")
     facts = json.loads(kept.read_text())
-    assert "validations = 0\n" in facts["configuration"]
-    facts["configuration"] = facts["configuration"].replace("validations = 0\n", "")
+    assert facts["metrics"]["run"].pop("validations") == 0
     kept.write_text(json.dumps(facts))
     assert bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")[0] == 0
     assert json.loads(kept.read_text()) == facts
+    # The setting would have had its default: another value is another run.
+    config = Path("tiny.toml").read_text()
+    Path("tiny.toml").write_text(config.replace("[set]\n", "[set]\nvalidations = 2\n"))
+    code, _, err = bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")
+    assert (code, "was started with validations = None" in err) == (2, True)
 
 
 def test_a_cell_tells_what_vectors_and_nouns_were_given(bert4so, tiny):
@@ -158,18 +164,23 @@ def test_what_was_counted_of_another_corpus_is_not_shown(bert4so, tiny):
     assert bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")[0] == 0
     shutil.copytree("data/days", "data/nights")
     Path("data/nights/valid.jsonl").unlink()
-    config = Path("results/tiny/experiment.toml")
+    config = Path("tiny.toml")
     moved = config.read_text().replace('NSF = { folder = "days" }', 'NSF = { folder = "nights" }')
     config.write_text(moved)
+    assert bert4so("experiment", "plan", "tiny.toml")[0] == 0
     assert bert4so("experiment", "table", "tiny")[0] == 0
     assert "NSF" not in Path("docs/tiny/statistics.tex").read_text()
-    Path("tiny.toml").write_text(moved)
     assert bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")[0] == 0
     assert bert4so("experiment", "table", "tiny")[0] == 0
     nsf = r"NSF & .* & 0 {\\scriptsize \(10,185\)} & "  # its validation documents: there are none
     assert re.search(nsf, Path("docs/tiny/statistics.tex").read_text())
     lines = [line for line in moved.splitlines() if not line.startswith("NSF")]
     config.write_text("\n".join(lines).replace(', "NSF"', ""))
+    assert bert4so("experiment", "plan", "tiny.toml") == (
+        0,
+        "results/tiny/plan.json: 2 cells\n",
+        "",
+    )
     assert bert4so("experiment", "table", "tiny")[0] == 0
     assert "NSF" not in Path("docs/tiny/statistics.tex").read_text()
 

@@ -22,7 +22,6 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bert4so import Orderer
-from bert4so.config.schema import Run
 from bert4so.data.corpus import Corpus
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document
@@ -50,7 +49,7 @@ INTERRUPTED_AFTER = 3
 SAID = ("order", "confidence", "scores", "before", "next")
 
 
-def run_of(system: str, start: str) -> Run:
+def run_of(system: str, start: str) -> RunConfig:
     """The run of a model small enough for a repository."""
     values = {
         "system": system,

@@ -156,6 +156,17 @@ def test_gradients_are_clipped(encoder, splits, documents, tmp_path):
     assert norms == [pytest.approx(0.01, rel=1e-3)]
 
 
+def test_an_epoch_may_be_divided_in_another_way(encoder, splits, tmp_path):
+    def in_order(ids, sizes, batch, seed, epoch):
+        assert (len(ids), len(sizes), seed) == (20, 20, run.seed)
+        return [[epoch], [epoch + 1, epoch + 2]]
+
+    run = tiny_run("bert4so", encoder, tmp_path)
+    trainer = Trainer(run, splits, tmp_path / "run", batching=in_order)
+    lengths = trainer.sizes
+    assert [step.tokens for step in trainer.learn(1)] == [lengths[1], lengths[2] + lengths[3]]
+
+
 def test_every_epoch_shuffles_every_document_afresh(run, splits, documents, tmp_path):
     trainer = Trainer(run, splits, tmp_path / "run")
     long = next(i for i, document in enumerate(documents) if len(document.sentences) == 5)

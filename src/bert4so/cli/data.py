@@ -41,11 +41,12 @@ def list_() -> None:
     bert4so data list
     """
     from bert4so.data.forms import FORMS
-    from bert4so.data.stats import PAPER
+    from bert4so.experiments.report.paper_numbers import table_3_row
 
     lines = [["FORM", "paper: train / valid / test", "SOURCE"]]
     for name, form in FORMS.items():
-        counts = PAPER[name].documents.values() if name in PAPER else ()
+        paper = table_3_row(name)
+        counts = paper.documents.values() if paper else ()
         lines.append([name, " / ".join(f"{count:,}" for count in counts), form.source])
     sys.stdout.write(format_columns(lines, left=(0, 1, 2)))
     for shelf in corpus_roots():
@@ -143,13 +144,15 @@ def stats(folders: Folders) -> None:
     bert4so data stats data/sample
     """
     from bert4so.data.stats import HEAD, compared, statistics
+    from bert4so.experiments.report.paper_numbers import table_3_row
     from bert4so.text.encoder_files import load_tokenizer
 
     tokenizer = load_tokenizer()
     lines = [*HEAD]
     with progress_bar("counting", len(folders)) as advance:
         for name, folder in _named(folders).items():
-            lines += compared(name, statistics(splits_there(folder), tokenizer))
+            counted = statistics(splits_there(folder), tokenizer)
+            lines += compared(name, counted, table_3_row(name))
             advance(1)
     sys.stdout.write(format_columns(lines))
 

@@ -1,5 +1,6 @@
 """`bert4so evaluate`."""
 
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from bert4so.cli.options import (
     Json,
     SkipBad,
     bad_ones,
+    need_report_extra,
     need_train_extra,
     write_summary,
 )
@@ -22,11 +24,15 @@ from bert4so.document import Document, Puzzle
 from bert4so.errors import shorten
 from bert4so.evaluation.evaluate import Prediction, predictions, reshuffled, truths
 from bert4so.evaluation.summary import Summary, rows, summarize
+from bert4so.evaluation.workers import Alone, Workers
 from bert4so.inference.backend import Backend, fits
 from bert4so.inference.orderer import BUNDLED, Orderer
 from bert4so.io.atomic import write_whole
 from bert4so.io.jsonl import write_records
 from bert4so.io.on_error import OnBad, Skipping
+
+PROCESS_COUNTS = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
+"""Environment variables by which a launcher tells how many processes it started."""
 
 
 def evaluate(
@@ -85,22 +91,17 @@ def evaluate(
 
     bert4so evaluate runs/sample sample --report report.html
     """
-    need_train_extra()
-    from bert4so.training.distributed import (
-        processes,
-        shutdown_processes,
-        solve_together,
-        take_device,
-    )
-
-    first = processes().is_main_process
-    STDERR.quiet |= not first
+    model_path = BUNDLED if str(run) == "bundled" else run
+    workers = _workers(model_path)
+    if report is not None:
+        need_report_extra("--report")
+    STDERR.quiet |= not workers.is_first
     on_bad = bad_ones(skip_bad)
     for place in [*([out] if out else []), *([report.parent] if report else [])]:
         place.mkdir(parents=True, exist_ok=True)  # what cannot be written is known before the work
     folder = find_corpus(corpus)
-    orderer = Orderer.from_pretrained(BUNDLED if str(run) == "bundled" else run)
-    take_device(orderer.backend)
+    orderer = Orderer.from_pretrained(model_path)
+    workers.place(orderer.backend)
     model = orderer.build_backend(passes) if passes else orderer.backend
     documents = _fitting(model, read_split(folder, split, on_bad), on_bad)
     held_out = []
@@ -108,12 +109,12 @@ def evaluate(
         held_out = _fitting(model, read_split(folder, "valid", on_bad), on_bad)
     seeds = reshuffled(shuffle_seed(folder), shuffles)
     total = len(documents) * shuffles + len(held_out)
-    with progress_bar("ordering", total, first) as advance:
-        rounds = [solve_together(model, documents, seed, advance) for seed in seeds]
-        checked = solve_together(model, held_out, seeds[0], advance)
+    with progress_bar("ordering", total, workers.is_first) as advance:
+        rounds = [workers.solve(model, documents, seed, advance) for seed in seeds]
+        checked = workers.solve(model, held_out, seeds[0], advance)
     if isinstance(on_bad, Skipping):
         on_bad.summary()
-    if first:
+    if workers.is_first:
         summary = summarize([[one.orders for one in some] for some in rounds], count_single)
         if out is not None:
             write_records(out / "predictions.jsonl", predictions(rounds[0]))
@@ -121,7 +122,18 @@ def evaluate(
         write_summary(summary, as_json)
         if report is not None:
             _write_page(report, run, corpus, split, rounds[0], checked, summary)
-    shutdown_processes()
+    workers.close()
+
+
+def _workers(model: Path) -> Workers:
+    """This process alone; for a run of PyTorch, or if several were started, all of them."""
+    several = any(os.environ.get(name, "1") != "1" for name in PROCESS_COUNTS)
+    if not several and not (model / "run.toml").exists():
+        return Alone()
+    need_train_extra()
+    from bert4so.training.distributed import Together
+
+    return Together()
 
 
 def _fitting(backend: Backend, documents: Sequence[Document], on_bad: OnBad) -> list[Document]:

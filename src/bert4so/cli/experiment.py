@@ -2,16 +2,22 @@
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bert4so.cli.options import need_train_extra
+from bert4so.cli.options import need_report_extra, need_train_extra
 from bert4so.common.progress import say
 from bert4so.errors import Stopped, UserError
 
-RESULTS = Path("results")
+if TYPE_CHECKING:
+    from bert4so.experiments.plan import Cell
+    from bert4so.experiments.plan_file import Plan
+    from bert4so.experiments.store import CellStore
+
+RESULTS, RUNS = Path("results"), Path("runs")
 
 app = typer.Typer(
     name="experiment",
@@ -21,27 +27,32 @@ app = typer.Typer(
 )
 
 
+Config = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CONFIG.toml",
+        help="An experiment, as configs/experiments/sample.toml.",
+        show_default=False,
+    ),
+]
+Results = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Folder of finished cells, a JSON file each.",
+        show_default="results/CONFIG",
+    ),
+]
+
+
 @app.command()
 def run(
-    config: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CONFIG.toml",
-            help="An experiment, as configs/experiments/sample.toml.",
-            show_default=False,
-        ),
-    ],
+    config: Config,
     shard: Annotated[
         str, typer.Option(metavar="K/N", help="Only the k-th of n parts: one a machine.")
     ] = "1/1",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Where finished cells are kept, a JSON file each.",
-            show_default="results/CONFIG",
-        ),
-    ] = None,
+    out: Results = None,
     work: Annotated[
         Path | None,
         typer.Option(
@@ -57,34 +68,39 @@ def run(
     bert4so experiment run configs/experiments/sample.toml
     """
     need_train_extra()
-    from bert4so.experiments.cells import is_finished, run_cell
     from bert4so.experiments.corpus_statistics import write_statistics
-    from bert4so.experiments.eta import remaining
-    from bert4so.experiments.plan import all_cells, read_experiment
+    from bert4so.experiments.plan import all_cells, make_plan, read_experiment
+    from bert4so.experiments.store import CellStore
 
     results = out or RESULTS / config.stem
-    planned = read_experiment(config)
+    experiment = read_experiment(config)
+    store = CellStore(results, make_plan(experiment))
     part, parts = _shard(shard)
-    everything = all_cells(planned)
-    cells = everything[part - 1 :: parts]
-    missing = [cell for cell in cells if not is_finished(results, cell)]
-    results.mkdir(parents=True, exist_ok=True)
-    (results / "experiment.toml").write_bytes(config.read_bytes())
+    cells = all_cells(experiment)[part - 1 :: parts]
+    missing = [cell for cell in cells if not store.is_finished(cell.name)]
+    _write_plan(config, store.plan, results)
     if part == 1:  # parts that run at once would write the same file at the same moment
-        write_statistics(planned, results)
-    failed = []
-    for cell in missing:
-        say(remaining(results, everything, cells, cell))
-        try:
-            run_cell(cell, results, work or Path("runs") / config.stem)
-        except Stopped:
-            raise Stopped(f"stopped; {results} goes on with the same command") from None
-        except UserError as error:  # of this cell: the others may do
-            say(f"{cell.name} failed: {error}")
-            failed.append(cell.name)
+        write_statistics(store.plan, results)
+    failed = _run_cells(missing, [cell.name for cell in cells], store, work or RUNS / config.stem)
     if failed:
         raise UserError(f"{len(failed)} of {len(cells)} cells failed: {', '.join(failed)}")
     sys.stdout.write(f"{results}: all {len(cells)} cells are there\n")
+
+
+@app.command()
+def plan(config: Config, out: Results = None) -> None:
+    """Write plan.json, which `table` reads: the cells and all their settings.
+
+    `run` writes it, too. This trains nothing: it is for results of versions that wrote none.
+
+    bert4so experiment plan configs/experiments/sample.toml
+    """
+    need_train_extra()
+    from bert4so.experiments.plan import make_plan, read_experiment
+
+    results = out or RESULTS / config.stem
+    made = make_plan(read_experiment(config))
+    sys.stdout.write(f"{_write_plan(config, made, results)}: {len(made.cells)} cells\n")
 
 
 @app.command()
@@ -110,17 +126,48 @@ def table(
 
     bert4so experiment table sample
     """
-    need_train_extra()
+    need_report_extra()
     from bert4so.experiments.report.page import write_page
 
     folder = Path(name) if Path(name).is_dir() else RESULTS / name
-    if not (folder / "experiment.toml").exists():
-        raise UserError(f"{folder}: not what `bert4so experiment run` wrote")
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder")
     page = out or Path("docs") / f"{folder.name}.md"
     if page.suffix != ".md":
         raise UserError(f"--out {page}: wanted a page in .md")
     write_page(folder, page)
     sys.stdout.write(f"{page}\n")
+
+
+def _write_plan(config: Path, plan: "Plan", results: Path) -> Path:
+    """Write the plan, and a copy of the file that it was made of."""
+    from bert4so.experiments.plan_file import write_plan
+
+    results.mkdir(parents=True, exist_ok=True)
+    copy = results / "experiment.toml"
+    if config.resolve() != copy.resolve():
+        copy.write_bytes(config.read_bytes())
+    return write_plan(plan, results)
+
+
+def _run_cells(
+    missing: Sequence["Cell"], part: Sequence[str], store: "CellStore", work: Path
+) -> list[str]:
+    """Run the missing cells of a part; return the names of those that failed."""
+    from bert4so.experiments.eta import remaining
+    from bert4so.experiments.run_cell import run_cell
+
+    failed = []
+    for cell in missing:
+        say(remaining(store, part, cell.name))
+        try:
+            run_cell(cell, store, work)
+        except Stopped:
+            raise Stopped(f"stopped; {store.folder} goes on with the same command") from None
+        except UserError as error:  # of this cell: the others may do
+            say(f"{cell.name} failed: {error}")
+            failed.append(cell.name)
+    return failed
 
 
 def _shard(text: str) -> tuple[int, int]:

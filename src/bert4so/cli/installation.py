@@ -14,10 +14,11 @@ from bert4so.text.nouns import find_tagger, full_name
 
 EXTRAS = {
     "data": ["zstandard", "pysbd", "pyarrow", "datasets", "scipy"],
+    "report": ["matplotlib", "scipy"],
     "graph": ["HanTa"],
     "train": [
         *("torch", "transformers", "accelerate", "safetensors", "pydantic", "tomli_w"),
-        *("matplotlib", "onnx", "onnxscript"),
+        *("onnx", "onnxscript", "matplotlib"),
     ],
 }
 

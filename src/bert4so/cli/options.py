@@ -43,12 +43,21 @@ def need_data_extra() -> None:
         raise UserError("this command needs scipy: pip install 'bert4so[data]'") from None
 
 
+def need_report_extra(what: str = "this command") -> None:
+    """Say which extra to install, where what draws figures is missing."""
+    _need("report", what)
+
+
 def need_train_extra() -> None:
     """Say which extra to install, where PyTorch is missing."""
     # Threads that wait are to sleep: spinning, they would count as work where CPU time is counted,
     # and take the cores from others. To be said before PyTorch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    missing = [name for name in EXTRAS["train"] if find_spec(name) is None]
+    _need("train", "this command")
+
+
+def _need(extra: str, what: str) -> None:
+    missing = [name for name in EXTRAS[extra] if find_spec(name) is None]
     if missing:
         needed = ", ".join("PyTorch" if name == "torch" else name for name in missing)
-        raise UserError(f"this command needs {needed}: pip install 'bert4so[train]'")
+        raise UserError(f"{what} needs {needed}: pip install 'bert4so[{extra}]'")

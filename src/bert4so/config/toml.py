@@ -1,14 +1,13 @@
-"""TOML files, and trees of values by dotted names."""
+"""Settings as TOML files."""
 
 import tomllib
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import tomli_w
 
+from bert4so.common.value_trees import branch
 from bert4so.config.schema import Settings, Values
-from bert4so.errors import UserError, quote
+from bert4so.errors import UserError
 from bert4so.io.model_files import first_line, read_text
 
 MAX_CONFIG_BYTES = 1 << 20
@@ -30,15 +29,6 @@ def dump_toml(settings: Settings) -> str:
     return tomli_w.dumps(settings.model_dump(exclude_none=True))
 
 
-def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> Values:
-    """Two trees of values as one; where both have a value, that of `above`."""
-    merged = dict(below)
-    for key, value in above.items():
-        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
-        merged[key] = merge(merged[key], value) if both else value
-    return merged
-
-
 def parse_assignment(text: str) -> Values:
     """The tree of one `table.key=value`; a value that is not TOML (a bare word) is a string."""
     path, equals, value = text.partition("=")
@@ -49,28 +39,3 @@ def parse_assignment(text: str) -> Values:
     except tomllib.TOMLDecodeError:
         parsed = value.strip()
     return branch(path.strip(), parsed)
-
-
-def branch(path: str, value: Any) -> Values:
-    """The tree of one value, by its dotted name."""
-    for key in reversed(path.split(".")):
-        value = {key: value}
-    return dict(value)
-
-
-def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of a tree, each by its dotted name."""
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
-def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    """The first value in which two trees differ: its dotted name, and what it is in either."""
-    first, second = dict(leaves(before)), dict(leaves(now))
-    for key in sorted(first.keys() | second.keys()):
-        if first.get(key) != second.get(key):
-            return key, quote(first.get(key)), quote(second.get(key))
-    return None

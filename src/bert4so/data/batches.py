@@ -1,8 +1,11 @@
 """Which documents stand together in a batch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bert4so.common.stable_hash import stable_hash
+
+Batching = Callable[[Sequence[str], Sequence[int], int, int, int], list[list[int]]]
+"""Divides the documents of an epoch into batches: as `epoch_batches`, with its arguments."""
 
 POOL = 50
 """Batches are cut from pools of this many batches: like lengths together, yet drawn at random."""

@@ -42,15 +42,6 @@ class PaperStatistics:
     pieces: tuple[float, int]
 
 
-PAPER = {
-    "neurips": PaperStatistics({"train": 2448, "valid": 409, "test": 402}, (181.73, 512)),
-    "aan": PaperStatistics({"train": 8569, "valid": 962, "test": 2626}, (134.95, 1030)),
-    "nsf": PaperStatistics({"train": 96017, "valid": 10185, "test": 21573}, (263.62, 2923)),
-    "sind": PaperStatistics({"train": 40155, "valid": 4990, "test": 5055}, (58.61, 288)),
-    "rocstory": PaperStatistics({"train": 78529, "valid": 9816, "test": 9816}, (52.84, 100)),
-}
-
-
 def statistics(splits: Mapping[str, Sequence[Document]], tokenizer: Tokenizer) -> Statistics:
     """Count the documents, sentences and word pieces of a corpus."""
     every = [document for documents in splits.values() for document in documents]
@@ -75,15 +66,14 @@ def piece_lengths(documents: Sequence[Document], tokenizer: Tokenizer) -> Iterat
             yield [len(next(encoded).ids) for _ in document.sentences]
 
 
-def compared(name: str, found: Statistics) -> list[list[str]]:
+def compared(name: str, found: Statistics, paper: PaperStatistics | None) -> list[list[str]]:
     """The rows of a table: the corpus, the paper's where it has it, and by how much they differ."""
     counts = [found.documents.get(split, 0) for split in ("train", "valid", "test")]
     numbers = [found.sentences, found.pieces, found.tokens]
     row = [name, *(f"{count:,}" for count in counts)]
     row += [part for mean, most in numbers for part in (f"{mean:.2f}", f"{most:,}")]
-    if name not in PAPER:
+    if paper is None:
         return [row]
-    paper = PAPER[name]
     given = [paper.documents[split] for split in ("train", "valid", "test")]
     mean, most = paper.pieces
     return [

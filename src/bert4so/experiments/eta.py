@@ -1,42 +1,40 @@
-"""How much of an experiment is left, and how long it will take."""
+"""How many cells of an experiment are left, and how long they will take."""
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import median
 
-from bert4so.experiments.cells import file_of
-from bert4so.experiments.plan import Cell
+from bert4so.experiments.finished_cell import FinishedCell
+from bert4so.experiments.plan_file import PlannedCell
+from bert4so.experiments.store import CellStore
 
 
-def remaining(results: Path, cells: Sequence[Cell], part: Sequence[Cell], cell: Cell) -> str:
-    """What is said when a cell of a part begins; time is reckoned by all cells finished so far."""
-    left = [one for one in part if not file_of(results, one).exists()]
-    known = [(one, _minutes(results, one)) for one in cells if file_of(results, one).exists()]
-    expected = [_expected(one, known) for one in left]
-    line = f"cell {part.index(cell) + 1} of {len(part)}: {cell.name}; {len(left)} left"
+def remaining(store: CellStore, part: Sequence[str], name: str) -> str:
+    """The line that is shown when a cell of a part begins.
+
+    The time left is estimated from all finished cells of the experiment, those of other parts too.
+    """
+    finished = store.finished()
+    left = [store.plan.cells[one] for one in part if one not in finished]
+    expected = [_expected(cell, list(finished.values())) for cell in left]
+    line = f"cell {part.index(name) + 1} of {len(part)}: {name}; {len(left)} left"
     if any(expected):
-        hours, rest = divmod(round(sum(expected)), 60)
+        hours, minutes = divmod(round(sum(expected)), 60)
         unknown = expected.count(0)
-        line += f", about {hours}:{rest:02} h"
+        line += f", about {hours}:{minutes:02} h"
         line += f" and {unknown} by epochs" if unknown else ""
     return line
 
 
-def _expected(cell: Cell, known: Sequence[tuple[Cell, float]]) -> float:
-    """The minutes that those finished took, in the middle, which are the most like the cell.
+def _expected(cell: PlannedCell, finished: Sequence[FinishedCell]) -> float:
+    """The median minutes of the finished cells that are most like a cell.
 
-    Where there are none: what it may train for, which is 0 of a run by epochs.
+    If there are none: its time limit, which is 0 for a run by epochs.
     """
-    limit = cell.run.minutes
+    limit = float(cell.settings["minutes"])
     # A run by the clock says nothing of one by epochs, nor that of another length.
-    alike = [(one, minutes) for one, minutes in known if one.run.minutes == limit]
-    there = [(one, minutes) for one, minutes in alike if one.corpus == cell.corpus]
-    same = [(one, minutes) for one, minutes in there if one.system == cell.system]
-    # By the clock, another corpus tells at least what it takes to choose and to test.
-    nearest = same or there or (alike if limit else [])
-    return median(minutes for _, minutes in nearest) if nearest else limit
-
-
-def _minutes(results: Path, cell: Cell) -> float:
-    return float(json.loads(file_of(results, cell).read_text())["wall_minutes"])
+    alike = [one for one in finished if one.settings.minutes == limit]
+    of_corpus = [one for one in alike if one.corpus == cell.corpus]
+    of_system = [one for one in of_corpus if one.system == cell.system]
+    # By the clock, another corpus still shows how long validation and testing take.
+    nearest = of_system or of_corpus or (alike if limit else [])
+    return median(one.wall_minutes for one in nearest) if nearest else limit

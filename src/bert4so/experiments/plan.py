@@ -1,6 +1,7 @@
-"""Which runs an experiment is made of."""
+"""The runs that an experiment file describes."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
@@ -9,9 +10,19 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from bert4so.common.value_trees import branch, leaves, merge
 from bert4so.config.schema import RunConfig, Settings, Values, checked
-from bert4so.config.toml import branch, leaves, merge, read_toml
+from bert4so.config.toml import read_toml
 from bert4so.errors import UserError
+from bert4so.experiments.plan_file import (
+    Plan,
+    PlannedCell,
+    PlannedCorpus,
+    PlannedGrid,
+    PlannedSystem,
+)
+from bert4so.modeling.losses import LEAST_GAP
+from bert4so.modeling.sentence_encoders.row_encoder import MAX_STORED_TOKENS
 from bert4so.systems.run_config import make_run
 
 
@@ -161,3 +172,58 @@ def _differences(plain: RunConfig, run: RunConfig) -> Iterator[str]:
     for key in sorted(now):
         if key != "join" and now[key] != before.get(key):
             yield f"{key.rpartition('.')[2]}-{now[key]}"
+
+
+def make_plan(experiment: Experiment) -> Plan:
+    """What the tables need of an experiment, as plain data."""
+    grids = {name: grid_cells(experiment, name) for name in experiment.grids}
+    corpora = experiment.corpora.items()
+    return Plan(
+        minutes=experiment.set.get("minutes"),
+        least_gap=LEAST_GAP,
+        kept_tokens=MAX_STORED_TOKENS,
+        corpora={name: PlannedCorpus(place.folder, place.stand_in) for name, place in corpora},
+        systems={
+            name: _planned_system(experiment, name, grids["table-1"]) for name in experiment.systems
+        },
+        grids={name: _planned_grid(experiment.grids[name], cells) for name, cells in grids.items()},
+        cells={cell.name: _planned_cell(cell) for cell in all_cells(experiment)},
+    )
+
+
+def _planned_system(experiment: Experiment, name: str, main_table: Sequence[Cell]) -> PlannedSystem:
+    system = str(experiment.systems[name].get("system", name))
+    first = next((cell for cell in main_table if cell.system == name), None)
+    if first is None:
+        return PlannedSystem(system, {})
+    values: Values = {"system": system, "corpus": first.run.corpus}
+    return PlannedSystem(system, _as_json(_run(values, name, first.corpus)))
+
+
+def _planned_grid(grid: Grid, cells: Sequence[Cell]) -> PlannedGrid:
+    return PlannedGrid(
+        systems=grid.systems,
+        corpora=grid.corpora,
+        seeds=grid.seeds,
+        vary=dict(leaves(grid.vary)),
+        cells={cell.name: cell.varied for cell in cells},
+    )
+
+
+def _planned_cell(cell: Cell) -> PlannedCell:
+    kept: Values = {key: getattr(cell.run, key) for key in ("system", "corpus", "scale")}
+    usual = dict(leaves(_run(kept, cell.system, cell.corpus).model_dump()))
+    now = dict(leaves(cell.run.model_dump()))
+    return PlannedCell(
+        name=cell.name,
+        system=cell.system,
+        corpus=cell.corpus,
+        settings=_as_json(cell.run),
+        changed=[key for key in now if now[key] != usual.get(key)],
+    )
+
+
+def _as_json(run: RunConfig) -> Values:
+    """The settings as JSON has them, which has no infinity."""
+    settings: Values = json.loads(run.model_dump_json())
+    return settings

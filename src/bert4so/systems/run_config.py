@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 
+from bert4so.common.value_trees import merge
 from bert4so.config.schema import RunConfig, Values, checked, nearest
-from bert4so.config.toml import merge, parse_assignment, read_toml
+from bert4so.config.toml import parse_assignment, read_toml
 from bert4so.errors import UserError, quote
 from bert4so.systems import SYSTEMS
 from bert4so.systems.protocol import System

@@ -74,3 +74,30 @@ def solve_together(
     own = documents[state.process_index :: state.num_processes]
     shares: list[list[Prediction]] = gather_object([solve(backend, own, seed, advance)])
     return [shares[i % len(shares)][i // len(shares)] for i in range(len(documents))]
+
+
+class Together:
+    """The processes that torchrun or `accelerate launch` started, as workers of an evaluation."""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process is the one that prints and writes."""
+        return bool(processes().is_main_process)
+
+    def place(self, backend: Backend) -> None:
+        """Move a model to the device of this process."""
+        take_device(backend)
+
+    def solve(
+        self,
+        backend: Backend,
+        documents: Sequence[Document],
+        seed: int | str,
+        advance: Callable[[int], None],
+    ) -> list[Prediction]:
+        """Order this process's share; return the predictions of all processes."""
+        return solve_together(backend, documents, seed, advance)
+
+    def close(self) -> None:
+        """End the shared work when all processes have come so far."""
+        shutdown_processes()

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bert4so.common.value_trees import difference
 from bert4so.config.schema import RunConfig
-from bert4so.config.toml import difference
 from bert4so.document import Document
 from bert4so.errors import UserError, quote
 from bert4so.export.from_onnx import load_exported

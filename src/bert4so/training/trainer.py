@@ -11,9 +11,10 @@ import torch
 from accelerate import Accelerator
 
 from bert4so.common.progress import say
+from bert4so.common.value_trees import difference
 from bert4so.config.schema import RunConfig, Values
-from bert4so.config.toml import difference, dump_toml
-from bert4so.data.batches import epoch_batches
+from bert4so.config.toml import dump_toml
+from bert4so.data.batches import Batching, epoch_batches
 from bert4so.data.corpus import Corpus, hashes
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
@@ -37,8 +38,15 @@ from bert4so.training.start import first_model
 class Trainer:
     """A run under way. In each of many processes there is one, and the first writes the folder."""
 
-    def __init__(self, run: RunConfig, splits: Corpus, folder: Path, on_bad: OnBad = stop) -> None:
-        self.run, self.folder = run, folder
+    def __init__(
+        self,
+        run: RunConfig,
+        splits: Corpus,
+        folder: Path,
+        on_bad: OnBad = stop,
+        batching: Batching = epoch_batches,
+    ) -> None:
+        self.run, self.folder, self.batching = run, folder, batching
         self.accelerator = Accelerator(
             cpu=on_cpu(),
             mixed_precision="bf16" if run.train.precision == "bf16" else "no",
@@ -196,7 +204,7 @@ class Trainer:
 
     def _batches(self, epoch: int) -> list[list[int]]:
         ids = [document.id for document in self.splits.train]
-        return epoch_batches(ids, self.sizes, self.run.train.batch, self.run.seed, epoch)
+        return self.batching(ids, self.sizes, self.run.train.batch, self.run.seed, epoch)
 
     def _puzzles(self, chosen: Sequence[int], epoch: int) -> list[Puzzle]:
         return [shuffle(self.splits.train[i], f"{self.run.seed}/{epoch}") for i in chosen]

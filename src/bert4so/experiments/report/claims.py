@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from bert4so.experiments.plan import Cell
+from bert4so.experiments.finished_cell import FinishedCell
+from bert4so.experiments.plan_file import PlannedCell
 from bert4so.experiments.report.paper_numbers import (
     BEST_ON,
     CORPORA,
@@ -25,7 +26,6 @@ from bert4so.experiments.report.verdicts import (
     seen,
 )
 from bert4so.experiments.results import (
-    Facts,
     Results,
     by_document,
     cost_ratios,
@@ -112,8 +112,8 @@ def _with_bert(results: Results) -> tuple[Verdict, str]:
         return "not testable here", why
     held, unknown, in_paper, numbers = 0, 0, 0, []
     for corpus in corpora:
-        runs = {cell["system"]: cell for cell in results.finished("table-1", corpus=corpus)}
-        taus = {system: cell["metrics"]["test"]["tau"] for system, cell in runs.items()}
+        runs = {cell.system: cell for cell in results.finished("table-1", corpus=corpus)}
+        taus = {system: cell.test.tau for system, cell in runs.items()}
         last, first = min(WITH_BERT, key=taus.__getitem__), max(without, key=taus.__getitem__)
         holds = taus[last] > taus[first]
         known = learned([runs[first if holds else last]])
@@ -190,10 +190,7 @@ def _margin(results: Results) -> tuple[Verdict, str]:
     margin, plain, why = _losses(results)
     if why:
         return "not testable here", why
-    gains = [
-        one["metrics"]["test"]["tau"] - other["metrics"]["test"]["tau"]
-        for one, other in zip(margin, plain, strict=True)
-    ]
+    gains = [one.test.tau - other.test.tau for one, other in zip(margin, plain, strict=True)]
     numbers = compared("NeurIPS, margin against plain", margin, plain)
     told = ", ".join(f"{gain:+.4f}" for gain in gains)
     # Documents are many and seeds are few: it has to hold for each.
@@ -220,7 +217,7 @@ def _faster(results: Results) -> tuple[Verdict, str]:
     return judged(all(ours < theirs for ours, theirs in pairs), [numbers])
 
 
-def _losses(results: Results) -> tuple[list[Facts], list[Facts], str]:
+def _losses(results: Results) -> tuple[list[FinishedCell], list[FinishedCell], str]:
     """The runs with the margin and without, seed by seed, and why they cannot be compared."""
     systems = ("bert4so", "bert4so-list-mle")
     why = _unmade(results, [results.planned("losses", system=system) for system in systems])
@@ -228,15 +225,15 @@ def _losses(results: Results) -> tuple[list[Facts], list[Facts], str]:
     return margin, plain, why
 
 
-def _best(cell: Facts) -> float:
-    return float(max(validation["tau"] for validation in cell["validations"]))
+def _best(cell: FinishedCell) -> float:
+    return max(validation.tau for validation in cell.validations)
 
 
-def _steps_to(level: float, cell: Facts) -> float:
+def _steps_to(level: float, cell: FinishedCell) -> float:
     """The steps after which a run is so good first, on the line from one validation to the next."""
     before, reached = 0, 0.0  # an untrained model puts sentences in any order
-    for validation in cell["validations"]:
-        step, tau = validation["step"], validation["tau"]
+    for validation in cell.validations:
+        step, tau = validation.step, validation.tau
         if tau >= level:
             share = (level - reached) / (tau - reached) if tau > reached else 0.0
             return float(before + share * (step - before))
@@ -263,13 +260,13 @@ def _joining(results: Results) -> tuple[Verdict, str]:
     return judged(every(answers), [ONE_SEED, *numbers])
 
 
-def _planned(results: Results, system: str, corpora: Iterable[str]) -> list[Cell]:
+def _planned(results: Results, system: str, corpora: Iterable[str]) -> list[PlannedCell]:
     """The cells of a system in the main table; none, where one of the corpora has none."""
     each = [results.planned("table-1", system=system, corpus=corpus) for corpus in corpora]
     return [cell for cells in each for cell in cells] if all(each) else []
 
 
-def _unmade(results: Results, groups: Sequence[Sequence[Cell]]) -> str:
+def _unmade(results: Results, groups: Sequence[Sequence[PlannedCell]]) -> str:
     """Why nothing can be said that takes all cells of some groups; "" where it can."""
     if not groups or not all(groups):
         return "this experiment has no such runs"

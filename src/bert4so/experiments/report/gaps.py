@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from bert4so.config.toml import leaves
-from bert4so.data.stats import PAPER as PAPER_STATISTICS
-from bert4so.experiments.report.paper_numbers import CORPORA, TABLE_1, TITLES
-from bert4so.experiments.results import Facts, Results, epochs_seen
-from bert4so.systems.run_config import make_run
+from bert4so.common.value_trees import leaves
+from bert4so.experiments.finished_cell import FinishedCell
+from bert4so.experiments.report.paper_numbers import CORPORA, TABLE_1, TABLE_3, TITLES
+from bert4so.experiments.results import Results, epochs_seen
 
 TOLD_ELSEWHERE = {"model.loss", "model.vectors", "model.tagger"}
 """Numbers of a system that are not listed as different from the paper's."""
@@ -24,17 +23,17 @@ class Gap:
     tau: float
     pmr: float
     title: str
-    facts: Facts
+    cell: FinishedCell
 
     @property
     def corpus(self) -> str:
         """Its name in the paper."""
-        return str(self.facts["corpus"])
+        return self.cell.corpus
 
     @property
     def seen(self) -> str:
         """How often the run saw each training document."""
-        return f"{epochs_seen(self.facts):.1f}"
+        return f"{epochs_seen(self.cell):.1f}"
 
 
 def against_the_paper(results: Results) -> str:
@@ -43,7 +42,7 @@ def against_the_paper(results: Results) -> str:
     rows = sorted([*short, *whole], key=lambda gap: (gap.stand_in, gap.tau, gap.pmr))
     lines = [
         f"| {gap.title} | {results.called(gap.corpus)} | {gap.tau:+.4f} | {gap.pmr:+.2f} "
-        f"| {gap.seen} | {_best_at(gap.facts):.0%} | {_documents(gap)} | {_encoder(gap.facts)} |"
+        f"| {gap.seen} | {_best_at(gap.cell):.0%} | {_documents(gap)} | {_encoder(gap.cell)} |"
         for gap in rows
     ]
     return "\n".join(
@@ -71,15 +70,15 @@ def _gaps(results: Results, grid: str, how: str) -> list[Gap]:
     made = []
     for corpus in (name for name in CORPORA if name in results.corpora(grid)):
         for system in TITLES:
-            for facts in results.finished(grid, system=system, corpus=corpus)[:1]:
-                test, (tau, pmr) = facts["metrics"]["test"], TABLE_1[system, corpus]
+            for cell in results.finished(grid, system=system, corpus=corpus)[:1]:
+                tau, pmr = TABLE_1[system, corpus]
                 made.append(
                     Gap(
-                        stand_in=bool(results.experiment.corpora[corpus].stand_in),
-                        tau=test["tau"] - tau,
-                        pmr=100 * test["pmr"] - pmr,
+                        stand_in=bool(results.plan.corpora[corpus].stand_in),
+                        tau=cell.test.tau - tau,
+                        pmr=100 * cell.test.pmr - pmr,
                         title=TITLES[system] + how,
-                        facts=facts,
+                        cell=cell,
                     )
                 )
     return made
@@ -96,7 +95,7 @@ def _reasons(short: list[Gap], whole: list[Gap]) -> list[str]:
         (longer, gap)
         for longer in whole
         for gap in own
-        if (gap.facts["system"], gap.corpus) == (longer.facts["system"], longer.corpus)
+        if (gap.cell.system, gap.corpus) == (longer.cell.system, longer.corpus)
     ]
     told += [
         f"{longer.title}, is at {longer.tau:+.4f} on {longer.corpus} (documents seen "
@@ -115,35 +114,32 @@ def _reasons(short: list[Gap], whole: list[Gap]) -> list[str]:
     return [" ".join(told), ""]
 
 
-def _best_at(facts: Facts) -> float:
+def _best_at(cell: FinishedCell) -> float:
     """The share of its steps after which a run was best, and was kept."""
-    validations = facts["validations"]
-    best = max(validations, key=lambda validation: validation["tau"] + validation["pmr"])
-    return float(best["step"] / validations[-1]["step"])
+    best = max(cell.validations, key=lambda validation: validation.tau + validation.pmr)
+    return best.step / cell.validations[-1].step
 
 
 def _documents(gap: Gap) -> str:
     """How many a run had to learn from, and the paper's."""
-    theirs = PAPER_STATISTICS[gap.corpus.lower()].documents["train"]
-    return f"{gap.facts['metrics']['training_documents']:,} ({theirs:,})"
+    theirs = TABLE_3[gap.corpus].documents["train"]
+    return f"{gap.cell.training_documents:,} ({theirs:,})"
 
 
-def _encoder(facts: Facts) -> str:
+def _encoder(cell: FinishedCell) -> str:
     """From which encoder a run began; "" where it has none."""
-    return Path(facts["metrics"]["run"]["model"].get("encoder", "")).name
+    return Path(cell.settings.encoder or "").name
 
 
 def _settings(results: Results) -> list[str]:
     """What of each system is another at this scale than at the paper's."""
     lines = ["| system | | at the paper's scale | here |", "|---|---|---|---|"]
-    for system, changes in results.experiment.systems.items():
-        cell = next(iter(results.planned("table-1", system=system)), None)
-        if cell is None or system not in TITLES:
+    for name, system in results.plan.systems.items():
+        cell = next(iter(results.planned("table-1", system=name)), None)
+        if cell is None or name not in TITLES:
             continue
-        given = {"system": changes.get("system", system), "corpus": cell.corpus}
-        paper = make_run(given, system, like=cell.corpus.lower())
-        before, now = (dict(leaves(run.model_dump())) for run in (paper, cell.run))
+        before, now = dict(leaves(system.paper_settings)), dict(leaves(cell.settings))
         for key in (key for key in now if key.startswith(("model.", "train."))):
             if now[key] != before.get(key) and key not in TOLD_ELSEWHERE:
-                lines.append(f"| {TITLES[system]} | `{key}` | {before.get(key)} | {now[key]} |")
+                lines.append(f"| {TITLES[name]} | `{key}` | {before.get(key)} | {now[key]} |")
     return lines

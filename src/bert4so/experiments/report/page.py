@@ -6,28 +6,27 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from bert4so.experiments.cells import REPEATS, read_cells
 from bert4so.experiments.corpus_statistics import read_statistics
-from bert4so.experiments.plan import all_cells, read_experiment
+from bert4so.experiments.plan_file import read_plan
 from bert4so.experiments.report import paper_figures as pictures
 from bert4so.experiments.report.claims import claims
 from bert4so.experiments.report.gaps import against_the_paper
 from bert4so.experiments.report.paper_tables import cost, longer, sweep, table_1, table_2, table_3
 from bert4so.experiments.report.table import Table
-from bert4so.experiments.results import Results, machine
+from bert4so.experiments.results import Results
+from bert4so.experiments.store import TIMED_REPEATS, CellStore
 from bert4so.io.atomic import write_whole
 
 
 def write_page(folder: Path, out: Path) -> None:
     """Make the page of what a folder of results holds, with a folder of tables and figures."""
-    experiment = read_experiment(folder / "experiment.toml")
-    cells = all_cells(experiment)
-    results = Results(experiment, read_cells(folder, cells))
+    plan = read_plan(folder)
+    results = Results(plan, CellStore(folder, plan).finished())
     beside = out.with_suffix("")
     beside.mkdir(parents=True, exist_ok=True)
     parts = [
         f"# Results: {folder.name}",
-        f"{len(results.found)} of {len(cells)} runs are finished. Made by "
+        f"{len(results.found)} of {len(plan.cells)} runs are finished. Made by "
         f"`bert4so experiment table {folder.name} --out {out}` from the files in `{folder}`, which "
         f"`bert4so experiment run configs/experiments/{folder.name}.toml` wrote"
         f"{_machines(results)}. Each table is beside this page in LaTeX.",
@@ -56,14 +55,14 @@ def write_page(folder: Path, out: Path) -> None:
 
 def _tables(results: Results, folder: Path) -> list[tuple[str, Table, list[str]]]:
     """Each table, what it is called, and which of its columns are drawn."""
-    grids = results.experiment.grids
+    grids = results.plan.grids
     made = [("Table 1: all systems", table_1(results), ["τ"])]
     if "table-2" in grids:
         made.append(("Table 2: joined corpora", table_2(results), ["τ"]))
     made.append(
         (
             "Table 3: the corpora",
-            table_3(results, read_statistics(results.experiment, folder)),
+            table_3(results, read_statistics(results.plan, folder)),
             ["Train"],
         )
     )
@@ -95,7 +94,9 @@ def _pictures(results: Results) -> list[Picture]:
     corpus, called = corpora[0], results.called(corpora[0])
     # Where documents are of many lengths there is most to be seen of them.
     varied = max(corpora, key=lambda name: len(pictures.lengths(results, name)))
-    machines = dict.fromkeys(map(machine, results.finished("table-1", corpus=corpus)))
+    machines = dict.fromkeys(
+        cell.machine.label for cell in results.finished("table-1", corpus=corpus)
+    )
     where = f" On {' and '.join(machines)}." if machines else ""
     return [
         Picture(
@@ -122,7 +123,7 @@ def _pictures(results: Results) -> list[Picture]:
             "time",
             "Time against the number of sentences",
             f"One document of so many sentences from the test documents of {called}: the middle "
-            f"of {REPEATS} such. What does not fit a row of BERT4SO is cut.{where}",
+            f"of {TIMED_REPEATS} such. What does not fit a row of BERT4SO is cut.{where}",
             pictures.by_n(results, corpus),
         ),
     ]
@@ -146,6 +147,6 @@ def _claims(results: Results) -> str:
 
 
 def _machines(results: Results) -> str:
-    machines = [facts["metrics"]["machine"] for facts in results.found.values()]
-    kinds = {f"{machine['cores']} cores of {machine['processor']}" for machine in machines}
+    machines = [cell.machine for cell in results.found.values()]
+    kinds = {f"{machine.cores} cores of {machine.processor}" for machine in machines}
     return f" on {' and '.join(sorted(kinds))}" if kinds else ""

@@ -1,8 +1,7 @@
 """Figures of an experiment."""
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -14,10 +13,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from bert4so.experiments.cells import LENGTHS
+from bert4so.experiments.finished_cell import FinishedCell
 from bert4so.experiments.report.paper_numbers import TITLES
-from bert4so.experiments.report.table import Table
-from bert4so.experiments.results import Facts, Results, ordering_seconds
+from bert4so.experiments.report.table import Number, Table
+from bert4so.experiments.results import Results, ordering_seconds
+from bert4so.experiments.store import TIMED_LENGTHS
 
 STYLE: dict[Any, object] = {
     "font.sans-serif": ["DejaVu Sans"],
@@ -27,7 +27,6 @@ STYLE: dict[Any, object] = {
     "legend.fontsize": "small",
 }
 COLORS = [*(f"C{k}" for k in range(10)), "black"]
-NUMBER = re.compile(r"-?\d+(\.\d+)?")
 APART = 0.1
 """How far the columns of a table lie below one another in a row of its figure."""
 
@@ -54,7 +53,7 @@ def by_table(table: Table, shown: Sequence[str]) -> Callable[[Axes], None]:
             entries = [row[k] for _, row in table.rows]
             color, label = f"C{number}", columns[k][0]
             below = APART * (number - (len(chosen) - 1) / 2)
-            _dots(axes, [entry.text for entry in entries], below, color=color, label=label)
+            _dots(axes, [entry.own for entry in entries], below, color=color, label=label)
             _dots(axes, [entry.paper for entry in entries], below, color=color, fillstyle="none")
         axes.set_yticks(range(len(table.rows)), [name for name, _ in table.rows])
         axes.set(xlabel=table.axis or shown[0], ylabel=table.corner)
@@ -65,16 +64,13 @@ def by_table(table: Table, shown: Sequence[str]) -> Callable[[Axes], None]:
     return draw
 
 
-def _dots(axes: Axes, texts: Sequence[str], below: float, **how: Any) -> None:
-    """A dot a row, where it has a number, with its spread where it has one."""
-    numbers = [
-        [float(found[0]) for found in NUMBER.finditer(text.replace(",", ""))] for text in texts
-    ]
-    dots = [(found[0], y, found[1:2] or [0.0]) for y, found in enumerate(numbers) if found]
+def _dots(axes: Axes, numbers: Sequence[Number | None], below: float, **how: Any) -> None:
+    """A dot per row, where it has a number, with its spread where it has one."""
+    dots = [(one.value, y, one.spread or 0.0) for y, one in enumerate(numbers) if one is not None]
     axes.errorbar(
         [x for x, _, _ in dots],
         [y + below for _, y, _ in dots],
-        xerr=[spread[0] for _, _, spread in dots],
+        xerr=[spread for _, _, spread in dots],
         fmt="o",
         **how,
     )
@@ -85,8 +81,8 @@ def by_minutes(results: Results, corpus: str) -> Callable[[Axes], None]:
 
     def draw(axes: Axes) -> None:
         for cell in results.finished("table-1", corpus=corpus):
-            minutes = [validation["minutes"] for validation in cell["validations"]]
-            taus = [validation["tau"] for validation in cell["validations"]]
+            minutes = [validation.minutes for validation in cell.validations]
+            taus = [validation.tau for validation in cell.validations]
             axes.plot(minutes, taus, **_line(results, cell))
         axes.set(xlabel="minutes of training (CPU time by thread)", ylabel="validation τ")
         _legend(axes)
@@ -101,8 +97,8 @@ def by_step(results: Results, grid: str) -> Callable[[Axes], None]:
         losses = {"bert4so": ("margin ListMLE", "C0"), "bert4so-list-mle": ("ListMLE", "C1")}
         for system, (loss, color) in losses.items():
             for number, cell in enumerate(results.finished(grid, system=system)):
-                steps = [validation["step"] for validation in cell["validations"]]
-                taus = [validation["tau"] for validation in cell["validations"]]
+                steps = [validation.step for validation in cell.validations]
+                taus = [validation.tau for validation in cell.validations]
                 axes.plot(steps, taus, color=color, marker=".", label=None if number else loss)
         axes.set(xlabel="steps", ylabel="validation τ")
         _legend(axes)
@@ -115,7 +111,7 @@ def by_sentences(results: Results, corpus: str) -> Callable[[Axes], None]:
 
     def draw(axes: Axes) -> None:
         for cell in results.finished("table-1", corpus=corpus):
-            taus = tau_by_length(cell["documents"])
+            taus = tau_by_length(cell.lengths, cell.taus)
             axes.plot(list(taus), list(taus.values()), **_line(results, cell))
         axes.set(xlabel="sentences of a document", ylabel="test τ")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -129,9 +125,8 @@ def by_cost(results: Results, corpus: str) -> Callable[[Axes], None]:
 
     def draw(axes: Axes) -> None:
         for cell in results.finished("table-1", corpus=corpus):
-            tau = cell["metrics"]["test"]["tau"]
             dot = {**_line(results, cell), "marker": "o", "linestyle": ""}
-            axes.plot(1 / ordering_seconds(cell), tau, **dot)
+            axes.plot(1 / ordering_seconds(cell), cell.test.tau, **dot)
         xlabel = "documents ordered a second (of CPU time by thread)"
         axes.set(xlabel=xlabel, ylabel="test τ", xscale="log")
         _plain_numbers(axes.xaxis)
@@ -145,11 +140,11 @@ def by_n(results: Results, corpus: str) -> Callable[[Axes], None]:
 
     def draw(axes: Axes) -> None:
         for cell in results.finished("table-1", corpus=corpus):
-            lengths = [int(n) for n in cell["seconds_for"]]
-            axes.plot(lengths, list(cell["seconds_for"].values()), **_line(results, cell))
+            seconds = cell.seconds_for
+            axes.plot(list(seconds), list(seconds.values()), **_line(results, cell))
         ylabel = "seconds to order them (CPU time by thread)"
         axes.set(xlabel="sentences", ylabel=ylabel, xscale="log", yscale="log")
-        axes.set_xticks([int(n) for n in LENGTHS], [str(n) for n in LENGTHS], minor=False)
+        axes.set_xticks(TIMED_LENGTHS, [str(n) for n in TIMED_LENGTHS], minor=False)
         axes.xaxis.set_minor_formatter(NullFormatter())
         _legend(axes)
 
@@ -159,26 +154,22 @@ def by_n(results: Results, corpus: str) -> Callable[[Axes], None]:
 def lengths(results: Results, corpus: str) -> set[int]:
     """The numbers of sentences of which there are enough test documents."""
     cells = results.finished("table-1", corpus=corpus)
-    return {n for cell in cells for n in tau_by_length(cell["documents"])}
+    return {n for cell in cells for n in tau_by_length(cell.lengths, cell.taus)}
 
 
-def tau_by_length(documents: Mapping[str, Sequence[float]]) -> dict[int, float]:
+def tau_by_length(lengths: Sequence[int], taus: Sequence[float]) -> dict[int, float]:
     """The mean tau of the documents of each number of sentences, where there are enough."""
     found = defaultdict[int, list[float]](list)
-    for n, tau in zip(documents["sentences"], documents["tau"], strict=True):
-        found[int(n)].append(tau)
+    for n, tau in zip(lengths, taus, strict=True):
+        found[n].append(tau)
     return {n: fmean(taus) for n, taus in sorted(found.items()) if len(taus) >= FEWEST}
 
 
-def _line(results: Results, cell: Facts) -> dict[str, Any]:
+def _line(results: Results, cell: FinishedCell) -> dict[str, Any]:
     """A line for each system, in its own color, whichever of the others are there."""
-    number = list(results.experiment.systems).index(cell["system"])
-    return {"label": _title(cell), "color": COLORS[number % len(COLORS)], "marker": "."}
-
-
-def _title(cell: Facts) -> str:
-    name: str = cell["system"]
-    return TITLES.get(name, name)
+    number = list(results.plan.systems).index(cell.system)
+    label = TITLES.get(cell.system, cell.system)
+    return {"label": label, "color": COLORS[number % len(COLORS)], "marker": "."}
 
 
 def _plain_numbers(axis: XAxis) -> None:

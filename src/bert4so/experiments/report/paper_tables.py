@@ -1,24 +1,31 @@
 """The paper's tables, made of the cells of an experiment."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from statistics import fmean, stdev
 
-from bert4so.data.stats import PAPER as PAPER_STATISTICS
+from bert4so.data.stats import Statistics
 from bert4so.evaluation.significance import t_test
+from bert4so.experiments.finished_cell import FinishedCell, Scores
 from bert4so.experiments.report.notes import notes, stand_ins
-from bert4so.experiments.report.paper_numbers import CHOSEN, CORPORA, COST, TABLE_1, TABLE_2, TITLES
-from bert4so.experiments.report.table import MISSING, Entry, Table
+from bert4so.experiments.report.paper_numbers import (
+    CHOSEN,
+    CORPORA,
+    COST,
+    TABLE_1,
+    TABLE_2,
+    TABLE_3,
+    TITLES,
+)
+from bert4so.experiments.report.table import MISSING, Entry, Number, Table
 from bert4so.experiments.results import (
-    Facts,
     Results,
     cost_ratios,
     differences,
     of_equal_training,
     of_one_machine,
 )
-from bert4so.modeling.sentence_encoders.row_encoder import MAX_STORED_TOKENS
 
 METRICS = ("τ", "PMR")
 VARIED = {"model.gamma": "γ", "model.layers": "layers"}
@@ -27,7 +34,7 @@ VARIED = {"model.gamma": "γ", "model.layers": "layers"}
 
 def table_1(results: Results) -> Table:
     """All systems on all corpora."""
-    grid = results.experiment.grids["table-1"]
+    grid = results.plan.grids["table-1"]
     corpora = _in_the_papers_order(grid.corpora)
     columns = [(corpus, metric) for corpus in corpora for metric in METRICS]
     # Nothing is the best of its column before all of it is there.
@@ -69,7 +76,7 @@ def table_1(results: Results) -> Table:
 
 def table_2(results: Results) -> Table:
     """BERT4SO trained on one corpus, and on several joined."""
-    corpora = results.experiment.grids["table-2"].corpora
+    corpora = results.plan.grids["table-2"].corpora
     rows, shown = [], results.planned("table-2")
     for corpus in corpora:
         shown += results.planned("table-1", system="bert4so", corpus=corpus)
@@ -88,36 +95,28 @@ def table_2(results: Results) -> Table:
     )
 
 
-def table_3(results: Results, statistics: Facts) -> Table:
+def table_3(results: Results, statistics: Mapping[str, Statistics]) -> Table:
     """How large the corpora are."""
-    rows = []
-    for corpus in _in_the_papers_order(list(statistics)):
-        own, paper = statistics[corpus], PAPER_STATISTICS.get(corpus.lower())
-        mean, most = own["pieces"]
-        theirs = paper.documents if paper else {}
-        rows.append(
-            (
-                results.called(corpus),
-                [
-                    Entry(f"{most:,}", paper=f"{paper.pieces[1]:,}" if paper else ""),
-                    Entry(f"{mean:.2f}", paper=f"{paper.pieces[0]:.2f}" if paper else ""),
-                    *(
-                        Entry(
-                            f"{own['documents'].get(s, 0):,}",
-                            paper=f"{theirs[s]:,}" if theirs else "",
-                        )
-                        for s in ("train", "valid", "test")
-                    ),
-                ],
-            )
-        )
+    corpora = _in_the_papers_order(list(statistics))
     return Table(
         name="statistics",
         caption="The corpora: word pieces of a document at most and on average, and documents.",
         groups=[("", ["Max.", "Avg.", "Train", "Val.", "Test"])],
-        rows=rows,
+        rows=[(results.called(name), _sizes(name, statistics[name])) for name in corpora],
         notes=["In brackets the paper's own numbers.", *stand_ins(results, list(statistics))],
     )
+
+
+def _sizes(corpus: str, own: Statistics) -> list[Entry]:
+    paper = TABLE_3.get(corpus)
+    entries = []
+    for place, form in ((1, "{:,}"), (0, "{:.2f}")):
+        theirs = Number(paper.pieces[place], form) if paper else None
+        entries.append(Entry(Number(own.pieces[place], form), paper=theirs))
+    for split in ("train", "valid", "test"):
+        theirs = Number(paper.documents[split], "{:,}") if paper else None
+        entries.append(Entry(Number(own.documents.get(split, 0), "{:,}"), paper=theirs))
+    return entries
 
 
 def _in_the_papers_order(corpora: Sequence[str]) -> list[str]:
@@ -128,22 +127,23 @@ def _in_the_papers_order(corpora: Sequence[str]) -> list[str]:
 
 def sweep(results: Results, grid: str, key: str, caption: str) -> Table:
     """What one number of BERT4SO is worth; it is chosen on validation."""
-    values = dict(results.experiment.grids[grid].vary)
-    for part in key.split("."):
-        values = values[part]
+    values = results.plan.grids[grid].vary[key]
     runs = {value: results.finished(grid, varied={key: value}) for value in values}
     # There is nothing to choose before all are there, and trained alike.
     worth = {value: _worth(runs[value]) for value in runs if results.decided(grid)}
     rows = []
-    for value, some in runs.items():
+    for value, cells in runs.items():
         chosen = bool(worth) and worth[value] == max(worth.values())
         entries = [
-            Entry(_spread(some, split, metric), best=chosen and split == "valid")
-            for split in ("valid", "test")
+            Entry(_spread([_value(one, metric) for one in scores], metric), best=best)
+            for scores, best in (
+                ([c.valid for c in cells], chosen),
+                ([c.test for c in cells], False),
+            )
             for metric in METRICS
         ]
-        rows.append((f"{value}", entries if some else [MISSING] * 4))
-    seeds = _count(len(results.experiment.grids[grid].seeds), "seed")
+        rows.append((f"{value}", entries))
+    seeds = _count(len(results.plan.grids[grid].seeds), "seed")
     partial = len(results.finished(grid)) < len(results.planned(grid))
     return Table(
         name=grid,
@@ -165,16 +165,15 @@ def cost(results: Results) -> Table:
         for system, corpus in product(("bert4so", "b-tsort"), COST)
         for cell in results.planned("table-1", system=system, corpus=corpus)
     ]
-    for corpus in (name for name in COST if name in results.experiment.corpora):
+    for corpus in (name for name in COST if name in results.plan.corpora):
         ours = results.finished("table-1", system="bert4so", corpus=corpus)
         theirs = results.finished("table-1", system="b-tsort", corpus=corpus)
-        paper, name = f"{COST[corpus]}×", results.called(corpus)
+        paper, name = Number(COST[corpus], "{}×"), results.called(corpus)
         if not ours or not theirs or not of_one_machine([*ours, *theirs]):
-            rows.append((name, [Entry("–", paper=paper), MISSING, MISSING]))
+            rows.append((name, [Entry(paper=paper), MISSING, MISSING]))
             continue
-        training, epoch, ordering = cost_ratios(ours[0], theirs[0])
-        entries = [Entry(f"{training:.1f}×", paper=paper), Entry(f"{epoch:.1f}×")]
-        rows.append((name, [*entries, Entry(f"{ordering:.1f}×")]))
+        training, *others = (Number(k, "{:.1f}×") for k in cost_ratios(ours[0], theirs[0]))
+        rows.append((name, [Entry(training, paper=paper), *map(Entry, others)]))
     return Table(
         name="cost",
         caption="How many times the CPU time of BERT4SO B-TSort takes, with its encoder: to be "
@@ -194,18 +193,19 @@ def cost(results: Results) -> Table:
 
 def _read_twice(results: Results) -> list[str]:
     """Where B-TSort's time is longer than it would be with more memory."""
+    kept = results.plan.kept_tokens
     corpora = [
         results.called(corpus)
         for corpus in COST
-        for facts in results.finished("table-1", system="b-tsort", corpus=corpus)
-        if facts["metrics"]["tokens"] / facts["metrics"]["steps"] > MAX_STORED_TOKENS
+        for cell in results.finished("table-1", system="b-tsort", corpus=corpus)
+        if cell.tokens / cell.steps > kept
     ]
     if not corpora:
         return []
     return [
-        f"B-TSort's steps on {', '.join(corpora)} have more than {MAX_STORED_TOKENS:,} tokens on "
-        "average. To use no more memory than the other systems, its encoder recomputes their "
-        "activations in the backward pass, which counts as training time."
+        f"B-TSort's steps on {', '.join(corpora)} have more than {kept:,} tokens on average. To "
+        "use no more memory than the other systems, its encoder recomputes their activations in "
+        "the backward pass, which counts as training time."
     ]
 
 
@@ -217,7 +217,7 @@ def longer(results: Results) -> Table:
         short = results.finished("table-1", system="bert4so", corpus=corpus)
         whole = results.finished("long", corpus=corpus)
         paper = TABLE_1.get(("bert4so", corpus))
-        minutes = Entry(f"{whole[0]['metrics']['cpu_minutes']:.0f}") if whole else MISSING
+        minutes = Entry(Number(whole[0].cpu_minutes, "{:.0f}")) if whole else MISSING
         entries = [_entry(short, m, None) for m in METRICS] + [minutes]
         rows.append((results.called(corpus), entries + [_entry(whole, m, paper) for m in METRICS]))
     return Table(
@@ -230,37 +230,36 @@ def longer(results: Results) -> Table:
     )
 
 
-def _value(facts: Facts, split: str, metric: str) -> float:
-    found = facts["metrics"][split]
-    return float(found["tau"] if metric == "τ" else 100 * found["pmr"])
+def _value(scores: Scores, metric: str) -> float:
+    return scores.tau if metric == "τ" else 100 * scores.pmr
 
 
-def _mean(cells: Sequence[Facts], metric: str) -> float | None:
-    return fmean(_value(cell, "test", metric) for cell in cells) if cells else None
+def _mean(cells: Sequence[FinishedCell], metric: str) -> float | None:
+    return fmean(_value(cell.test, metric) for cell in cells) if cells else None
 
 
-def _worth(cells: Sequence[Facts]) -> float:
-    return fmean(_value(c, "valid", "τ") + _value(c, "valid", "PMR") / 100 for c in cells)
+def _worth(cells: Sequence[FinishedCell]) -> float:
+    return fmean(cell.valid.tau + cell.valid.pmr for cell in cells)
 
 
-def _shown(value: float, metric: str) -> str:
-    return f"{value:.4f}" if metric == "τ" else f"{value:.2f}"
+def _number(value: float, metric: str, spread: float | None = None) -> Number:
+    return Number(value, "{:.4f}" if metric == "τ" else "{:.2f}", spread)
 
 
-def _spread(cells: Sequence[Facts], split: str, metric: str) -> str:
-    values = [_value(cell, split, metric) for cell in cells]
-    if len(values) < 2:
-        return "".join(_shown(value, metric) for value in values)
-    return f"{_shown(fmean(values), metric)} ± {_shown(stdev(values), metric)}"
+def _spread(values: Sequence[float], metric: str) -> Number | None:
+    """The mean and standard deviation of some runs; of one run its value."""
+    if not values:
+        return None
+    return _number(fmean(values), metric, stdev(values) if len(values) > 1 else None)
 
 
-def _entry(cells: Sequence[Facts], metric: str, paper: tuple[float, float] | None) -> Entry:
-    beside = _shown(paper[METRICS.index(metric)], metric) if paper else ""
+def _entry(cells: Sequence[FinishedCell], metric: str, paper: tuple[float, float] | None) -> Entry:
+    theirs = _number(paper[METRICS.index(metric)], metric) if paper else None
     mean = _mean(cells, metric)
-    return Entry("–", paper=beside) if mean is None else Entry(_shown(mean, metric), paper=beside)
+    return Entry(None if mean is None else _number(mean, metric), paper=theirs)
 
 
-def _mark(theirs: Sequence[Facts], ours: Sequence[Facts], metric: str) -> str:
+def _mark(theirs: Sequence[FinishedCell], ours: Sequence[FinishedCell], metric: str) -> str:
     """Whether BERT4SO is better, or worse, and how surely."""
     if not ours or not theirs or not of_equal_training([*ours, *theirs]):
         return ""
@@ -278,5 +277,5 @@ def _count(number: int, what: str) -> str:
 
 
 def _how_long(results: Results) -> str:
-    minutes = results.experiment.set.get("minutes")
+    minutes = results.plan.minutes
     return f", after {minutes} minutes of training (CPU time by thread)" if minutes else ""

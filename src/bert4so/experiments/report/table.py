@@ -29,18 +29,41 @@ WIDE = 6
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One number of a table.
+class Number:
+    """A number, and how it is printed.
 
-    mark:  what its significance is.
+    form:   a format string, as "{:.4f}".
+    spread: the standard deviation, if the number is a mean over several runs.
+    """
+
+    value: float
+    form: str
+    spread: float | None = None
+
+    def __str__(self) -> str:
+        text = self.form.format(self.value)
+        return text if self.spread is None else f"{text} ± {self.form.format(self.spread)}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One place of a table.
+
+    own:   the number; None if there is none.
+    mark:  its significance.
     best:  whether it is the best of its column.
     paper: the paper's own number.
     """
 
-    text: str
+    own: Number | None = None
     mark: str = ""
     best: bool = False
-    paper: str = ""
+    paper: Number | None = None
+
+    @property
+    def text(self) -> str:
+        """The number as it is printed."""
+        return "–" if self.own is None else str(self.own)
 
     def markdown(self) -> str:
         """As in Markdown: the paper's in brackets."""
@@ -51,11 +74,11 @@ class Entry:
         """As in LaTeX: the paper's small behind it."""
         text = escaped(self.text)
         own = rf"\textbf{{{text}}}" if self.best else text
-        paper = rf" {{\scriptsize ({escaped(self.paper)})}}" if self.paper else ""
+        paper = rf" {{\scriptsize ({escaped(str(self.paper))})}}" if self.paper else ""
         return f"{own}{MARKS.get(self.mark, '')}{paper}"
 
 
-MISSING = Entry("–")
+MISSING = Entry()
 """Of a cell that has not been run."""
 
 

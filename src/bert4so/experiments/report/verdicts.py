@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from bert4so.evaluation.significance import t_test
-from bert4so.experiments.results import Facts, by_document, differences, epochs_seen
+from bert4so.experiments.finished_cell import FinishedCell
+from bert4so.experiments.results import by_document, differences, epochs_seen
 
 Verdict = Literal["supported", "not supported", "not testable here"]
 
@@ -27,29 +28,29 @@ def every(answers: Sequence[bool | None]) -> bool | None:
     return False if False in answers else None if None in answers else True
 
 
-def known_better(ours: Sequence[Facts], theirs: Sequence[Facts]) -> bool | None:
+def known_better(ours: Sequence[FinishedCell], theirs: Sequence[FinishedCell]) -> bool | None:
     """Whether the first are better, surely; None where the others had no time to show it."""
     found = is_better(ours, theirs)
     return found if learned(theirs if found else ours) else None
 
 
-def learned(cells: Sequence[Facts]) -> bool:
+def learned(cells: Sequence[FinishedCell]) -> bool:
     """Whether what they fall behind by may be held against them."""
     return seen(cells) >= 1
 
 
-def seen(cells: Sequence[Facts]) -> float:
+def seen(cells: Sequence[FinishedCell]) -> float:
     """How often they have seen their training documents, at the least."""
     return min(map(epochs_seen, cells))
 
 
-def is_better(ours: Sequence[Facts], theirs: Sequence[Facts]) -> bool:
+def is_better(ours: Sequence[FinishedCell], theirs: Sequence[FinishedCell]) -> bool:
     """Whether the first are better by tau, surely."""
     gains = differences(ours, theirs, "τ")
     return bool(t_test(gains) < SURE and gains.mean() > 0)
 
 
-def compared(what: str, ours: Sequence[Facts], theirs: Sequence[Facts]) -> str:
+def compared(what: str, ours: Sequence[FinishedCell], theirs: Sequence[FinishedCell]) -> str:
     """The numbers of such a comparison."""
     one, other = (by_document(cells, "τ").mean() for cells in (ours, theirs))
     p = t_test(differences(ours, theirs, "τ"))

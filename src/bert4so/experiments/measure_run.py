@@ -1,12 +1,9 @@
-"""Finished runs of an experiment, each a file."""
+"""What is measured of a trained run of an experiment."""
 
 import hashlib
 import json
-import time
-import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from functools import cache
 from itertools import cycle, islice, pairwise
 from pathlib import Path
 from statistics import median
@@ -14,31 +11,20 @@ from typing import Any
 
 import torch
 
-import bert4so
 from bert4so.config.schema import Settings
 from bert4so.config.toml import dump_toml
 from bert4so.data.corpus import find_corpus, read_split
 from bert4so.document import Puzzle
-from bert4so.errors import UserError
 from bert4so.evaluation.metrics import counted, kendall_tau
 from bert4so.evaluation.predictions import read_pairs
 from bert4so.experiments.plan import Cell
+from bert4so.experiments.store import TIMED_LENGTHS, TIMED_REPEATS
 from bert4so.inference.backend import Backend, fits
-from bert4so.io.atomic import write_whole
 from bert4so.io.jsonl import parse_records
 from bert4so.io.lines import read_lines
 from bert4so.training.checkpoint import load_model
 from bert4so.training.clock import Clock
 from bert4so.training.distributed import on_cpu, take_device
-from bert4so.training.loop import train
-from bert4so.training.run_documents import splits_of
-from bert4so.training.run_folder import check_folder, hold_folder
-from bert4so.training.trainer import check_same
-
-LENGTHS = (5, 10, 20, 40)
-"""Numbers of sentences that are ordered to see how long that takes, where they can be."""
-
-REPEATS = 3
 
 PARTS = 5
 """Of a run, of which each has a pace of its own."""
@@ -46,80 +32,8 @@ PARTS = 5
 Facts = dict[str, Any]
 
 
-def file_of(results: Path, cell: Cell) -> Path:
-    """Where a cell is kept when it is finished."""
-    return results / f"{cell.name}.json"
-
-
-def is_finished(results: Path, cell: Cell) -> bool:
-    """Whether the cell is there. One by another configuration is refused, not taken for it."""
-    file = file_of(results, cell)
-    if not file.exists():
-        return False
-    configuration = json.loads(file.read_text())["configuration"]
-    check_same(tomllib.loads(configuration), cell.run, file)
-    return True
-
-
-def read_cells(results: Path, cells: Iterable[Cell]) -> dict[str, Facts]:
-    """What was found of the cells that are finished, by name."""
-    files = {cell.name: file_of(results, cell) for cell in cells if is_finished(results, cell)}
-    return {name: json.loads(file.read_text()) for name, file in files.items()}
-
-
-def run_cell(cell: Cell, results: Path, work: Path) -> None:
-    """Train, measure, and write the results to a file.
-
-    A run that was stopped resumes from its newest snapshot in `work`. A cell that another process
-    is running is refused; one that another process has finished meanwhile is left alone.
-    """
-    with hold_folder(work / cell.name):
-        if not is_finished(results, cell):
-            _run_cell(cell, results, work)
-
-
-def _run_cell(cell: Cell, results: Path, work: Path) -> None:
-    began = time.perf_counter()
-    config, folder = work / f"{cell.name}.toml", work / cell.name
-    config.write_text(dump_toml(cell.run))
-    source = _note_source(work / f"{cell.name}.source")
-    if (folder / "metrics.json").exists():
-        check_same(tomllib.loads((folder / "run.toml").read_text()), cell.run, folder)
-    else:
-        check_folder(folder, resume=True)
-        splits = splits_of(cell.run)
-        if not splits.test:
-            raise UserError(f"{cell.run.corpus}: no test documents: there is nothing to measure on")
-        train(cell.run, splits, folder, f"bert4so train {config} --out {folder}", resume=True)
-    found = {**_found(cell, folder), "source": source}
-    # Of a run that was stopped, the time of before is not known but for its training.
-    wall = max(time.perf_counter() - began, 60 * found["metrics"]["minutes"])
-    found["wall_minutes"] = round(wall / 60, 2)
-    write_whole(file_of(results, cell), (json.dumps(found) + "\n").encode())
-
-
-def _note_source(file: Path) -> str:
-    """Write down which source a cell is run by: all of them, where it was stopped between."""
-    known = file.read_text().split() if file.exists() else []
-    known += [source_hash()] if source_hash() not in known else []
-    file.write_text("\n".join(known) + "\n")
-    return "+".join(known)
-
-
-@cache
-def source_hash() -> str:
-    """Tells two versions of this package apart, whatever they are called.
-
-    Kept from when it was first asked for: the files may change while a process runs.
-    """
-    package = Path(bert4so.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _found(cell: Cell, folder: Path) -> Facts:
+def measure_run(cell: Cell, folder: Path) -> Facts:
+    """What the file of a cell holds of its trained run, as JSON."""
     return {
         "cell": cell.name,
         "system": cell.system,
@@ -153,7 +67,7 @@ def _ordering(cell: Cell, folder: Path) -> Facts:
     take_device(model)
     documents = read_split(find_corpus(cell.run.corpus), "test")
     sentences = [sentence for document in documents for sentence in document.sentences]
-    puzzles = {n: _puzzles(sentences, n) for n in LENGTHS}
+    puzzles = {n: _puzzles(sentences, n) for n in TIMED_LENGTHS}
     return {
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "seconds_for": {
@@ -167,7 +81,7 @@ def _ordering(cell: Cell, folder: Path) -> Facts:
 def _puzzles(sentences: Sequence[str], n: int) -> list[Puzzle]:
     """Other ones each time, so that nothing of them is known."""
     turns = cycle(sentences)
-    return [Puzzle(tuple(islice(turns, n))) for _ in range(REPEATS + 1)]
+    return [Puzzle(tuple(islice(turns, n))) for _ in range(TIMED_REPEATS + 1)]
 
 
 def _median_seconds(backend: Backend, puzzles: Sequence[Puzzle]) -> float:

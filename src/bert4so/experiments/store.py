@@ -1,0 +1,76 @@
+"""Finished cells of an experiment on disk: a JSON file each."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bert4so.common.value_trees import difference, leaves
+from bert4so.errors import UserError
+from bert4so.experiments.finished_cell import FinishedCell, parse_cell
+from bert4so.experiments.plan_file import Plan, PlannedCell
+from bert4so.io.atomic import write_whole
+
+TIMED_LENGTHS = (5, 10, 20, 40)
+"""Numbers of sentences for which a cell has the time to order one document."""
+
+TIMED_REPEATS = 3
+"""Documents of each length; the median time is kept."""
+
+
+class CellStore:
+    """The finished cells of a plan in a folder. Each file is read and parsed once."""
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self.folder = folder
+        self.plan = plan
+        self._parsed: dict[str, FinishedCell] = {}
+
+    def path(self, name: str) -> Path:
+        """Where a cell is stored once it is finished."""
+        return self.folder / f"{name}.json"
+
+    def get(self, name: str) -> FinishedCell | None:
+        """A finished cell; None if it is not finished. One with other settings is refused."""
+        if name not in self._parsed and self.path(name).exists():
+            cell = _read(self.path(name))
+            check_settings(self.plan.cells[name], cell, self.path(name))
+            self._parsed[name] = cell
+        return self._parsed.get(name)
+
+    def is_finished(self, name: str) -> bool:
+        """Whether a cell is finished. One with other settings is refused."""
+        return self.get(name) is not None
+
+    def finished(self) -> dict[str, FinishedCell]:
+        """All finished cells of the plan, by name."""
+        found = {name: self.get(name) for name in self.plan.cells}
+        return {name: cell for name, cell in found.items() if cell is not None}
+
+    def write(self, name: str, facts: Mapping[str, Any]) -> None:
+        """Store a cell that has finished."""
+        write_whole(self.path(name), (json.dumps(facts) + "\n").encode())
+
+
+def check_settings(planned: PlannedCell, finished: FinishedCell, path: Path) -> None:
+    """Refuse a cell that was run with other settings than planned.
+
+    A setting that is newer than the cell must have its default in the plan.
+    """
+    before, now = dict(leaves(finished.settings.all)), dict(leaves(planned.settings))
+    newer = now.keys() - before.keys() - set(planned.changed)
+    found = difference(before, {key: now[key] for key in now if key not in newer})
+    if found:
+        key, was, wanted = found
+        raise UserError(
+            f"{path} was started with {key} = {was}: cannot resume with {key} = {wanted}"
+        )
+
+
+def _read(path: Path) -> FinishedCell:
+    try:
+        return parse_cell(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{path}: not a finished cell ({error!r}): remove it to run the cell again"
+        ) from None
