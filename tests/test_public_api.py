@@ -1,0 +1,71 @@
+"""The names that users may rely on."""
+
+import ast
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import bert4so
+
+PUBLIC = {
+    *("Orderer", "Ordering", "Document", "UserError", "Backend", "Decision", "Puzzle", "Order"),
+    *("train", "Run", "evaluate", "Evaluation", "Prediction", "load_corpus", "Corpus", "metrics"),
+    "__version__",
+}
+SOURCE = Path(bert4so.__file__)
+LOADED_LATE = """
+import json, sys
+before = set(sys.modules)
+import bert4so
+first = set(sys.modules) - before
+for name in bert4so.__all__:
+    getattr(bert4so, name)
+print(json.dumps([sorted(first), sorted(set(sys.modules) - before)]))
+"""
+
+
+def test_what_is_exported_is_what_is_promised():
+    assert set(bert4so.__all__) == PUBLIC
+    assert set(dir(bert4so)) >= PUBLIC
+    assert all(getattr(bert4so, name) is not None for name in PUBLIC)
+    assert bert4so.__version__ == version("bert4so")
+
+
+def test_another_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match=r"^module 'bert4so' has no attribute 'ordr'$"):
+        _ = bert4so.ordr
+    assert not hasattr(bert4so, "__wrapped__")  # as inspect asks
+
+
+def test_type_checkers_see_the_same_names():
+    (block,) = [node for node in ast.parse(SOURCE.read_text()).body if isinstance(node, ast.If)]
+    imported = {
+        alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported.pop("metrics") == "bert4so.evaluation"
+    assert imported == {name: f"bert4so.{place}" for name, place in bert4so._MODULES.items()}
+    assert {*imported, "metrics", "__version__"} == PUBLIC
+
+
+def test_nothing_is_loaded_before_it_is_used():
+    command = [sys.executable, "-c", LOADED_LATE]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    first, later = json.loads(printed)
+    assert not {name.split(".")[0] for name in first} - set(sys.stdlib_module_names) - {"bert4so"}
+    assert not set(later) & {"torch", "transformers", "pydantic", "scipy", "onnxruntime"}
+    assert "bert4so.training.train" in later
+
+
+def test_every_public_name_says_what_it_is():
+    for name in PUBLIC - {"__version__", "Order"}:
+        assert getattr(bert4so, name).__doc__, name
+    for kind in ("Orderer", "Ordering", "Run", "Evaluation", "Corpus", "Backend"):
+        public = [(k, v) for k, v in vars(getattr(bert4so, kind)).items() if not k.startswith("_")]
+        assert all(v.__doc__ for k, v in public if callable(v) or isinstance(v, property)), kind
