@@ -17,6 +17,7 @@ PUBLIC = {
     "__version__",
 }
 SOURCE = Path(bert4so.__file__)
+EXAMPLES = Path(__file__).parent.parent / "examples"
 LOADED_LATE = """
 import json, sys
 before = set(sys.modules)
@@ -69,3 +70,21 @@ def test_every_public_name_says_what_it_is():
     for kind in ("Orderer", "Ordering", "Run", "Evaluation", "Corpus", "Backend"):
         public = [(k, v) for k, v in vars(getattr(bert4so, kind)).items() if not k.startswith("_")]
         assert all(v.__doc__ for k, v in public if callable(v) or isinstance(v, property)), kind
+
+
+def example_sources():
+    notebook = json.loads((EXAMPLES / "reproduce.ipynb").read_text())
+    cells = (cell for cell in notebook["cells"] if cell["cell_type"] == "code")
+    yield "reproduce.ipynb", "\n".join("".join(cell["source"]) for cell in cells)
+    for path in EXAMPLES.glob("*.py"):
+        yield path.name, path.read_text()
+
+
+@pytest.mark.parametrize("name, source", list(example_sources()))
+def test_examples_use_public_names_only(name, source):
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("bert4so"):
+            assert node.module == "bert4so"
+            assert {alias.name for alias in node.names} <= PUBLIC
+        elif isinstance(node, ast.Import):
+            assert not any(alias.name.startswith("bert4so.") for alias in node.names)
