@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -88,3 +89,12 @@ def test_examples_use_public_names_only(name, source):
             assert {alias.name for alias in node.names} <= PUBLIC
         elif isinstance(node, ast.Import):
             assert not any(alias.name.startswith("bert4so.") for alias in node.names)
+
+
+def test_the_snippets_of_the_api_page_work(capsys):
+    page = (EXAMPLES.parent / "docs" / "api.md").read_text()
+    names = {}
+    for snippet in re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        exec(snippet, names)
+    assert capsys.readouterr().out.startswith("We cooked.\nThen we ate.\nconfidence")
+    assert set(re.findall(r"`(\w+)`", page)) >= PUBLIC

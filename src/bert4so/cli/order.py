@@ -81,7 +81,7 @@ def order(
     Text has a sentence a line and a blank line between documents; so has the answer. JSONL has
     {"sentences": [...]} a line; the answer is the same line with order (the numbers, from 0, of the
     sentences as they are to be read), scores, confidence and truncated added, and the other keys
-    carried along. A document may have any number of sentences. What the answer is does not depend
+    carried along; sentences stay as they were given. A document may have any number of sentences. What the answer is does not depend
     on how they were shuffled.
 
     bert4so order story.txt
@@ -176,7 +176,10 @@ def fitting(
 
 
 def answered(record: Record, ordering: Ordering) -> Record:
-    """A record, what was found added to it."""
+    """A record with its answer added.
+
+    Its `sentences` stay as they were given; those of `Ordering.to_dict` are in the order found.
+    """
     return {
         **record,
         "order": ordering.order,
