@@ -81,8 +81,8 @@ def order(
     Text has a sentence a line and a blank line between documents; so has the answer. JSONL has
     {"sentences": [...]} a line; the answer is the same line with order (the numbers, from 0, of the
     sentences as they are to be read), scores, confidence and truncated added, and the other keys
-    carried along; sentences stay as they were given. A document may have any number of sentences. What the answer is does not depend
-    on how they were shuffled.
+    carried along; sentences stay as they were given. A document may have any number of sentences.
+    What the answer is does not depend on how they were shuffled.
 
     bert4so order story.txt
 
