@@ -1,15 +1,13 @@
 """Puts a shuffled story, abstract and recipe in order: python examples/demo.py."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 from rich.console import Console
 from rich.table import Table
 
-from bert4so import Document, Orderer
-from bert4so.data.corpus import read_split
-from bert4so.data.shuffle import shuffle
-from bert4so.document import inverse
-from bert4so.evaluation.metrics import kendall_tau
+from bert4so import Document, Orderer, load_corpus, metrics
 
 SAMPLE = Path(__file__).parent.parent / "data" / "sample"
 SHOWN = {
@@ -21,22 +19,27 @@ SHOWN = {
 
 def show(console: Console, title: str, document: Document, orderer: Orderer) -> None:
     """Print a document shuffled, and as the model orders it, with the true places beside."""
-    puzzle = shuffle(document, seed=0)
-    ordering = orderer.order(puzzle.sentences)
-    assert puzzle.order is not None
-    place = inverse(puzzle.order)
-    for state, order in ((", shuffled", range(len(place))), (", put in order", ordering.order)):
-        table = Table("true place", "sentence", title=f"{title}{state}", title_justify="left")
-        for i in order:
-            table.add_row(str(place[i] + 1), puzzle.sentences[i])
-        console.print(table)
-    tau = kendall_tau(ordering.order, puzzle.order)
+    true = list(range(len(document.sentences)))
+    shuffled = Random(0).sample(true, len(true))
+    ordering = orderer.order([document.sentences[i] for i in shuffled])
+    found = [shuffled[i] for i in ordering.order]
+    print_table(console, f"{title}, shuffled", document, shuffled)
+    print_table(console, f"{title}, put in order", document, found)
+    tau = metrics.kendall_tau(found, true)
     console.print(f"confidence {ordering.confidence:.0%}; Kendall's tau {tau:.2f}\n")
+
+
+def print_table(console: Console, title: str, document: Document, places: Sequence[int]) -> None:
+    """Print the sentences at these places of a document."""
+    table = Table("true place", "sentence", title=title, title_justify="left")
+    for i in places:
+        table.add_row(str(i + 1), document.sentences[i])
+    console.print(table)
 
 
 def main() -> None:
     """Show all three, which the model has not seen."""
-    documents = {document.id: document for document in read_split(SAMPLE, "test")}
+    documents = {document.id: document for document in load_corpus(SAMPLE).test}
     orderer = Orderer.from_pretrained()
     console = Console()
     console.print("\nThree documents that the bundled model has not seen, before and after.\n")

@@ -78,8 +78,8 @@ def order(
     Text has a sentence a line and a blank line between documents; so has the answer. JSONL has
     {"sentences": [...]} a line; the answer is the same line with order (the numbers, from 0, of the
     sentences as they are to be read), scores, confidence and truncated added, and the other keys
-    carried along. A document may have up to 10,000 sentences. What the answer is does not depend
-    on how they were shuffled.
+    carried along; sentences stay as they were given. A document may have up to 10,000 sentences.
+    The answer does not depend on how they were shuffled.
 
     bert4so order story.txt
 
@@ -175,7 +175,10 @@ def print_answers(work: Work, as_jsonl: bool) -> None:
 
 
 def answered(record: Record, ordering: Ordering) -> Record:
-    """A record, what was found added to it."""
+    """A record with its answer added.
+
+    Its `sentences` stay as they were given; those of `Ordering.to_dict` are in the order found.
+    """
     return {
         **record,
         "order": ordering.order,

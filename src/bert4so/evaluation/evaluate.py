@@ -15,7 +15,13 @@ BUFFER = 256
 
 @dataclass(frozen=True)
 class Prediction:
-    """A document's puzzle, its answer, and what a backend made of it without the answer."""
+    """What a model made of one document.
+
+    Attributes:
+        id: The document's.
+        puzzle: Its sentences as the model was given them, and their true order.
+        ordering: The ordering that the model found.
+    """
 
     id: str
     puzzle: Puzzle
@@ -23,7 +29,10 @@ class Prediction:
 
     @property
     def orders(self) -> tuple[Order, Order]:
-        """The predicted order and the true one; identical sentences are interchangeable."""
+        """The predicted order and the true one, as `metrics` compares them.
+
+        Identical sentences are interchangeable.
+        """
         true = self.puzzle.order
         assert true is not None, "evaluation makes its puzzles of documents"
         return interchange(self.ordering.order, true, self.puzzle.sentences), true

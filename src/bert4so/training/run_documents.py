@@ -10,17 +10,22 @@ from bert4so.data.join import join
 from bert4so.io.on_error import OnBad, stop
 
 
-def splits_of(run: RunConfig, on_bad: OnBad = stop) -> Corpus:
-    """The documents of a run: its corpus, what is learned beside it, and its samples."""
+def splits_of(run: RunConfig, on_bad: OnBad = stop, own: Corpus | None = None) -> Corpus:
+    """The documents of a run: its corpus, what is learned beside it, and its samples.
 
-    def read(name: str, needed: Sequence[str]) -> Corpus:
-        splits = read_splits(find_corpus(name), on_bad, needed)
+    own: the corpus of the run, where it is not to be read from disk.
+    """
+
+    def sample(splits: Corpus) -> Corpus:
         # By the ids of the corpus itself: the same documents whether it is the run's own or joined.
         return replace(splits, train=sampled(splits.train, run.train_documents))
 
-    splits = read(run.corpus, ["train", "valid"])
+    def read(name: str, needed: Sequence[str]) -> Corpus:
+        return read_splits(find_corpus(name), on_bad, needed)
+
+    splits = sample(own or read(run.corpus, ["train", "valid"]))
     if run.join or run.hold_out:
-        joined = {name: read(name, ["train"]) for name in run.join}
+        joined = {name: sample(read(name, ["train"])) for name in run.join}
         held = [read_splits(find_corpus(n), on_bad, needed=["test"]) for n in run.hold_out]
         splits = join(splits, joined, held)
         say(
