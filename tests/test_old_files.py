@@ -10,13 +10,13 @@ from dataclasses import astuple
 from pathlib import Path
 
 import pytest
+from bert4so.experiments.cells import is_finished, read_cells
 
 from bert4so import Run, evaluate, load_corpus
 from bert4so.data.card import read_card
 from bert4so.data.corpus import hashes
 from bert4so.evaluation.metrics import average
 from bert4so.evaluation.predictions import read_pairs
-from bert4so.experiments.cells import is_finished, read_cells
 from bert4so.experiments.plan import grid_cells
 
 WRITTEN = Path(__file__).parent / "formats" / "finished-1"

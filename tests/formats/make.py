@@ -22,6 +22,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bert4so import Orderer
+from bert4so.config.schema import RunConfig
 from bert4so.data.corpus import Corpus
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document
