@@ -10,14 +10,14 @@ from dataclasses import astuple
 from pathlib import Path
 
 import pytest
-from bert4so.experiments.cells import is_finished, read_cells
 
 from bert4so import Run, evaluate, load_corpus
 from bert4so.data.card import read_card
 from bert4so.data.corpus import hashes
 from bert4so.evaluation.metrics import average
 from bert4so.evaluation.predictions import read_pairs
-from bert4so.experiments.plan import grid_cells
+from bert4so.experiments.plan import make_plan
+from bert4so.experiments.store import CellStore
 
 WRITTEN = Path(__file__).parent / "formats" / "finished-1"
 
@@ -55,7 +55,8 @@ def test_a_finished_run(tmp_path):
 
 def test_a_finished_cell_of_an_experiment(desk):
     (file,) = (WRITTEN / "desk").glob("*.json")
-    cells = [cell for grid in desk.grids for cell in grid_cells(desk, grid)]
-    (cell,) = [cell for cell in cells if cell.name == file.stem]
-    assert is_finished(WRITTEN / "desk", cell)
-    assert read_cells(WRITTEN / "desk", cells) == {cell.name: json.loads(file.read_text())}
+    store = CellStore(WRITTEN / "desk", make_plan(desk))
+    (cell,) = store.finished().values()
+    facts = json.loads(file.read_text())
+    assert (cell.name, cell.test.tau) == (facts["cell"], facts["metrics"]["test"]["tau"])
+    assert store.is_finished(file.stem)
