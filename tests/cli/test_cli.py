@@ -179,7 +179,10 @@ def test_two_systems_are_compared(bert4so, tmp_path):
 @pytest.mark.parametrize(
     "lines, message",
     [
-        (['{"id": "a", "order": [0, 1, 1]}'], ":1: [0, 1, 1] is not an order: it must hold each"),
+        (
+            ['{"id": "a", "order": [0, 1, 1]}'],
+            ":1: [0, 1, 1] is not an order: it must contain",
+        ),
         (['{"id": "a", "order": [0, 1]}'], ":1: an order of 2 sentences, but 3 in"),
         (['{"id": "b", "order": [0, 1, 2]}'], ': no order for document "a" of'),
         (['{"id": "a", "order": [0, 1, 2]}'] * 2, ': document "a" is not in'),
