@@ -21,7 +21,7 @@ from bert4so.document import Document, Puzzle
 from bert4so.errors import UserError, quote, shorten
 from bert4so.evaluation.evaluate import measure
 from bert4so.inference.backend import fits
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 from bert4so.io.on_error import OnBad, stop
 from bert4so.modeling.base import OrderingModel
 from bert4so.systems.run_config import make_run
@@ -82,7 +82,7 @@ class Trainer:
             if snapshot is None:
                 # It is written once, and that of a run which came to no snapshot may be another's.
                 shutil.rmtree(self.folder / "input", ignore_errors=True)
-            write_whole(self.folder / "run.toml", configuration)
+            write_atomic(self.folder / "run.toml", configuration)
         self.accelerator.wait_for_everyone()
         with refuse_together():
             if not (self.folder / "run.toml").exists():
