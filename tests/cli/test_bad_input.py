@@ -21,9 +21,9 @@ GOOD = json.dumps({"id": "a", "sentences": ["eat bread", "sleep"], "order": [1, 
 BAD = {
     "missing": (None, ": No such file or directory"),
     "empty": (b"", ": "),
-    "not UTF-8": (b'{"id": "\xff\xfe"}\n', ":1: not readable as text: "),
+    "not UTF-8": (b'{"id": "\xff\xfe"}\n', ":1: not UTF-8 text: "),
     "broken JSON": (b"\n".join([GOOD.encode()] * 16 + [b'{"id": ']), ":17: not JSON: "),
-    "not an object": (b"[1, 2]\n", ":1: [1, 2]: wanted an object"),
+    "not an object": (b"[1, 2]\n", ":1: each line must be a JSON object (got [1, 2])"),
     "no sentences": (b'{"id": "a", "sentences": [], "order": []}\n', ":1: "),
     "white space": (b'{"id": "a", "sentences": ["x", " "], "order": [0, 1]}\n', ":1: "),
     "a number": (b'{"id": "a", "sentences": ["x", 3], "order": [0, 1]}\n', ":1: "),
@@ -100,7 +100,7 @@ def test_a_mark_at_the_beginning_and_windows_line_ends_are_no_trouble(bert4so, t
 def test_a_packed_file_that_ends_early_is_named(bert4so, trained, tmp_path):
     path = tmp_path / "short.jsonl.gz"
     path.write_bytes(gzip.compress(GOOD.encode() * 100)[:-12])
-    says(bert4so("order", path, "--model", trained), path, ": not readable as text")
+    says(bert4so("order", path, "--model", trained), path, ": damaged, or not UTF-8 text")
     path.write_bytes(b"not packed at all")
     says(bert4so("order", path, "--model", trained), path, ": Not a gzipped file")
 
@@ -213,7 +213,7 @@ def run_command(*args, **options):
 def test_a_closed_standard_input_is_one_line():
     code, out, err = run_command("order", preexec_fn=partial(os.close, 0))
     assert (code, out) == (2, "")
-    assert err == "bert4so: standard input is closed: name a file, or pipe text in\n"
+    assert err == "bert4so: standard input is closed: pass a file, or pipe text in\n"
 
 
 @pytest.mark.parametrize("name", ["in.jsonl", "in.jsonl.gz", "in.jsonl.zst", "in"])
@@ -241,12 +241,12 @@ def test_a_fifo_is_prepared_as_a_file(bert4so, tmp_path):
 def test_a_fifo_of_parquet_is_one_line(bert4so, trained, tmp_path):
     path = tmp_path / "in.parquet"
     os.mkfifo(path)
-    says(bert4so("order", path, "--model", trained), path, ": Parquet cannot be read from a pipe")
+    says(bert4so("order", path, "--model", trained), path, ": cannot read Parquet from a pipe")
 
 
 @pytest.mark.parametrize("stdin", [b"", b"\n\n \n"])
 def test_an_empty_standard_input_is_one_line(bert4so, trained, stdin):
-    says(bert4so("order", "--model", trained, stdin=stdin.decode()), "-", ": empty")
+    says(bert4so("order", "--model", trained, stdin=stdin.decode()), "-", ": contains no sentences")
 
 
 def test_a_long_line_of_standard_input_is_skipped(bert4so, trained, monkeypatch):
@@ -254,7 +254,7 @@ def test_a_long_line_of_standard_input_is_skipped(bert4so, trained, monkeypatch)
     long = json.dumps({"sentences": ["x" * 100, "y"]})
     given = f"{GOOD}\n{long}\n{GOOD}\n"
     result = bert4so("order", "--model", trained, stdin=given)
-    says(result, "-", ":2: a line of more than 100 characters", answered=1)
+    says(result, "-", ":2: a line with more than 100 characters", answered=1)
     code, out, err = bert4so("order", "--model", trained, "--skip-bad", stdin=given)
     assert (code, out.count("\n"), err.splitlines()[-1]) == (0, 2, "skipped 1 in all")
 

@@ -179,14 +179,17 @@ def test_two_systems_are_compared(bert4so, tmp_path):
 @pytest.mark.parametrize(
     "lines, message",
     [
-        (['{"id": "a", "order": [0, 1, 1]}'], ":1: [0, 1, 1] is not an order: it must hold each"),
+        (
+            ['{"id": "a", "order": [0, 1, 1]}'],
+            ":1: [0, 1, 1] is not an order: it must contain",
+        ),
         (['{"id": "a", "order": [0, 1]}'], ":1: an order of 2 sentences, but 3 in"),
-        (['{"id": "b", "order": [0, 1, 2]}'], ': no order for document "a" of'),
-        (['{"id": "a", "order": [0, 1, 2]}'] * 2, ': document "a" is not in'),
+        (['{"id": "b", "order": [0, 1, 2]}'], ": no order for document 'a' of"),
+        (['{"id": "a", "order": [0, 1, 2]}'] * 2, ": document 'a' is not in"),
         (['{"id": "a", "order": [0, 1, 2]}', "{"], ":2: not JSON"),
-        (['{"id": 3, "order": [0, 1, 2]}'], ":1: id = 3: wanted a string"),
+        (['{"id": 3, "order": [0, 1, 2]}'], ':1: "id" must be a string (got 3)'),
         (['{"id": "a"}'], ":1: None is not an order"),
-        (["[0, 1, 2]"], ":1: [0, 1, 2]: wanted an object"),
+        (["[0, 1, 2]"], ":1: each line must be a JSON object (got [0, 1, 2])"),
         ([], ": empty: wanted an order a line"),
     ],
 )
@@ -226,7 +229,7 @@ def test_what_is_missing_is_named(bert4so, args, message):
 
 def test_nothing_to_order_is_an_error(bert4so, trained):
     code, _, err = bert4so("order", "--model", trained, stdin="\n \n")
-    assert (code, err) == (2, "bert4so: -: empty: wanted sentences\n")
+    assert (code, err) == (2, "bert4so: -: contains no sentences\n")
 
 
 def test_a_real_process_in_a_pipe(trained):

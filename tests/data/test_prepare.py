@@ -99,7 +99,7 @@ def test_what_cannot_be_used_is_named_or_counted(tmp_path):
         RawDocument("file:2", "x", ("a", " "), split="train"),
         found(3, "train"),
     ]
-    with pytest.raises(UserError, match="file:2: sentence 1 is ' ': wanted some text"):
+    with pytest.raises(UserError, match=r"file:2: sentence 1 must contain text \(got ' '\)"):
         prepared(some, tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
     card = prepared(some, tmp_path / "out", on_bad=Skipping())

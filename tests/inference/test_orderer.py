@@ -89,7 +89,7 @@ def test_a_document_may_come_sentence_by_sentence():
 
 
 def test_a_string_is_not_a_list_of_sentences():
-    with pytest.raises(UserError, match="is one string: wanted a list of sentences"):
+    with pytest.raises(UserError, match="is a single string: pass a list of sentences"):
         Orderer(Alphabet()).order("One. Two.")
 
 
@@ -152,7 +152,7 @@ GOOD = ["b", "a"]
         ([], "no sentences"),
         (["a", ""], "sentence 1"),
         (["a", None], "sentence 1"),
-        ("a string", "is one string"),
+        ("a string", "is a single string"),
         (None, "NoneType"),
         (["x", "a"], "it has an x"),
     ],
@@ -222,7 +222,7 @@ def test_what_is_no_list_of_documents_is_refused(documents):
 @pytest.mark.parametrize("sentences", [None, 3, {"a": "b"}, {"a", "b"}, b"ab"])
 def test_what_is_no_list_of_sentences_is_refused(sentences):
     with pytest.raises(
-        UserError, match=f"^wanted a list of sentences .got {type(sentences).__name__}"
+        UserError, match=f"^a document must be a list of sentences .got {type(sentences).__name__}"
     ):
         Orderer(Picky()).order(sentences)
 

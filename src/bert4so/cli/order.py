@@ -18,13 +18,13 @@ from bert4so.errors import UserError
 from bert4so.inference.backend import fits
 from bert4so.inference.orderer import BUNDLED, MOST_PASSES, Orderer
 from bert4so.io.files import STDIN
-from bert4so.io.jsonl import Record, dumped
+from bert4so.io.jsonl import Record, to_json_line
 from bert4so.io.model_files import hash_model
 from bert4so.io.on_error import OnBad, Skipping
-from bert4so.io.open_writer import open_answers
+from bert4so.io.open_writer import open_writer
 from bert4so.io.output_state import Settings
 from bert4so.io.read_ahead import until_pauses
-from bert4so.io.resumable_writer import Answers
+from bert4so.io.resumable_writer import ResumableWriter
 from bert4so.io.source import count_documents, read_source
 
 
@@ -95,7 +95,7 @@ def order(
     work = Work(orderer, passes, on_bad, file, records)
     if out is not None:
         settings: Settings = {"model": hash_model(model), "passes": passes, "skip_bad": skip_bad}
-        write_answers(work, open_answers(out, resume, settings))
+        write_answers(work, open_writer(out, resume, settings))
         sys.stdout.write(f"{out}\n")
     else:
         print_answers(work, as_jsonl=format == Format.jsonl if format else has_records)
@@ -149,7 +149,7 @@ class Work:
                 yield record
 
 
-def write_answers(work: Work, out: Answers) -> None:
+def write_answers(work: Work, out: ResumableWriter) -> None:
     """Write the answers that are not yet there."""
     with out, work.bar() as advance:
         out.start(work.documents(), work.file)
@@ -167,7 +167,7 @@ def print_answers(work: Work, as_jsonl: bool) -> None:
     with work.bar(shown=not sys.stdout.isatty()) as advance:
         for number, (record, ordering) in enumerate(work.answers()):
             if as_jsonl:
-                sys.stdout.write(dumped(answered(record, ordering)))
+                sys.stdout.write(to_json_line(answered(record, ordering)))
             else:
                 sys.stdout.write("\n" * (number > 0) + "\n".join(ordering.sentences) + "\n")
             sys.stdout.flush()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, get_origin
 
 from bert4so.errors import UserError, quote, shorten
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 
 NAME = "corpus.json"
 FORM = 1
@@ -47,7 +47,7 @@ class Card:
 def write_card(folder: Path, card: Card) -> None:
     """Write a card beside its corpus."""
     facts = {"form": FORM, **asdict(card)}
-    write_whole(folder / NAME, (json.dumps(facts, indent=1) + "\n").encode())
+    write_atomic(folder / NAME, (json.dumps(facts, indent=1) + "\n").encode())
 
 
 def read_card(folder: Path) -> Card | None:

@@ -12,7 +12,7 @@ from bert4so.data.card import read_card
 from bert4so.data.shuffle import EVALUATION_SEED
 from bert4so.document import Document
 from bert4so.errors import UserError
-from bert4so.io.files import PACKED
+from bert4so.io.files import COMPRESSED_SUFFIXES
 from bert4so.io.jsonl import read_documents
 from bert4so.io.on_error import OnBad, OnError, handling, stop
 
@@ -92,7 +92,7 @@ def find_corpus(name: str) -> Path:
 
 def split_path(folder: Path, split: str) -> Path | None:
     """The file of a split, {split}.jsonl, packed or not, where there is one."""
-    paths = [folder / f"{split}.jsonl{packed}" for packed in ("", *sorted(PACKED))]
+    paths = [folder / f"{split}.jsonl{packed}" for packed in ("", *sorted(COMPRESSED_SUFFIXES))]
     return next((path for path in paths if path.is_file()), None)
 
 

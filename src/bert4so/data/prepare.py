@@ -13,8 +13,8 @@ from bert4so.data.card import Card, Part, write_card
 from bert4so.data.readers.raw_document import RawDocument
 from bert4so.document import check_sentences
 from bert4so.errors import UserError
-from bert4so.io.atomic import whole_file
-from bert4so.io.jsonl import dumped
+from bert4so.io.atomic import atomic_file
+from bert4so.io.jsonl import to_json_line
 from bert4so.io.on_error import OnBad, Skipping
 
 SHARE = 10
@@ -44,7 +44,7 @@ def prepare(
                 else:
                     splits[taken] = one.split
                 record = {"id": taken, "sentences": one.sentences}
-                file.write(dumped(record).encode())
+                file.write(to_json_line(record).encode())
             if not ids.taken:
                 raise UserError(f"{source}: no documents in it")
             splits |= divide(undivided, seed)
@@ -105,7 +105,7 @@ def _write(lines: IO[bytes], splits: dict[str, str], out: Path) -> dict[str, Par
     documents, sentences = Counter[str](), Counter[str]()
     hashes = {split: sha256() for split in names}
     with ExitStack() as stack:
-        files = {s: stack.enter_context(whole_file(out / f"{s}.jsonl")) for s in names}
+        files = {s: stack.enter_context(atomic_file(out / f"{s}.jsonl")) for s in names}
         for line in lines:
             record = json.loads(line)
             split = splits[record["id"]]

@@ -10,7 +10,7 @@ from bert4so.data.corpus import find_corpus, splits_there
 from bert4so.data.stats import Statistics, statistics
 from bert4so.errors import UserError
 from bert4so.experiments.plan_file import Plan
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 from bert4so.text.encoder_files import load_tokenizer
 
 FILE = "statistics.json"
@@ -27,7 +27,7 @@ def write_statistics(plan: Plan, results: Path) -> None:
             except UserError as error:  # of this corpus: the others may do
                 say(f"{name} is not counted: {error}")
                 continue
-            write_whole(results / FILE, (json.dumps(known, indent=1) + "\n").encode())
+            write_atomic(results / FILE, (json.dumps(known, indent=1) + "\n").encode())
             advance(1)
 
 

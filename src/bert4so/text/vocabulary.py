@@ -9,7 +9,7 @@ from typing import Self
 
 from bert4so.document import Document
 from bert4so.errors import UserError
-from bert4so.io.lines import read_lines, usable
+from bert4so.io.lines import read_lines, text_of
 from bert4so.io.model_files import parse_json, read_text
 
 PADDING, UNKNOWN = 0, 1
@@ -66,7 +66,7 @@ def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> dict[int, li
     found: dict[int, list[float]] = {}
     for number, line in enumerate(read_lines(path), start=1):
         # A word may have spaces in it; that the first has none tells how long a vector is.
-        word, *numbers = usable(line).rstrip().rsplit(" ", width if number > 1 else -1)
+        word, *numbers = text_of(line).rstrip().rsplit(" ", width if number > 1 else -1)
         known = vocabulary.number.get(word)
         if len(numbers) != width and (known or number == 1):
             raise UserError(f"{path}:{number}: a vector of {len(numbers)}: wanted {width} numbers")

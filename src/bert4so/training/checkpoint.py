@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save
 from bert4so.config.schema import RunConfig
 from bert4so.config.toml import dump_toml
 from bert4so.errors import UserError, quote
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 from bert4so.io.model_files import first_line
 from bert4so.modeling.base import OrderingModel
 from bert4so.modeling.inputs.joined_input import JoinedInput
@@ -40,10 +40,10 @@ def save_model(folder: Path, run: RunConfig, model: OrderingModel[Any]) -> None:
     """
     if not (folder / "input").exists():
         save_input(folder, model)
-    write_whole(folder / "run.toml", dump_toml(run).encode())
+    write_atomic(folder / "run.toml", dump_toml(run).encode())
     tensors = {name: tensor.contiguous().cpu() for name, tensor in model.state_dict().items()}
     facts = {"bert4so": FORMAT, "sha256": _checksum(tensors)}
-    write_whole(folder / "model.safetensors", save(tensors, facts))
+    write_atomic(folder / "model.safetensors", save(tensors, facts))
 
 
 def save_input(folder: Path, model: OrderingModel[Any]) -> None:

@@ -14,7 +14,7 @@ from bert4so.data.corpus import Corpus
 from bert4so.document import Puzzle
 from bert4so.evaluation.evaluate import Prediction, measure, predictions, truths
 from bert4so.evaluation.metrics import Metrics
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 from bert4so.io.jsonl import write_records
 from bert4so.training.checkpoint import load_model
 from bert4so.training.clock import Clock
@@ -71,9 +71,9 @@ def _write(
         write_records(folder / "truth.jsonl", truths(solved))
     # A path or an argument may hold bytes that are not UTF-8.
     card = _card(run, folder, facts, measured).encode(errors="backslashreplace")
-    write_whole(folder / "README.md", card)
+    write_atomic(folder / "README.md", card)
     # Last: where it is, the run is finished.
-    write_whole(folder / "metrics.json", (json.dumps(facts, indent=1) + "\n").encode())
+    write_atomic(folder / "metrics.json", (json.dumps(facts, indent=1) + "\n").encode())
 
 
 def _facts(run: RunConfig, history: History, measured: dict[str, Metrics]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from torch import Tensor
 from bert4so.common.progress import say
 from bert4so.errors import UserError, quote
 from bert4so.evaluation.metrics import Metrics
-from bert4so.io.atomic import whole_file
+from bert4so.io.atomic import atomic_file
 from bert4so.training.history import History, Step, Validation
 
 MAX_SNAPSHOTS = 2
@@ -121,7 +121,7 @@ def _write_with_checksum(path: Path, content: bytes) -> None:
     entry = _entry(hashlib.sha256(content).hexdigest())
     view = memoryview(content)  # a copy would take as much memory as the model and its optimizer
     try:
-        with whole_file(path) as file:
+        with atomic_file(path) as file:
             for part in (view[:start], entry, view[end:]):
                 file.write(part)
     except OSError:

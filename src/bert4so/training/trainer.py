@@ -20,7 +20,7 @@ from bert4so.document import Document, Puzzle
 from bert4so.errors import UserError, quote, shorten
 from bert4so.evaluation.evaluate import measure
 from bert4so.inference.backend import fits
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 from bert4so.io.on_error import OnBad, stop
 from bert4so.modeling.base import OrderingModel
 from bert4so.systems.run_config import make_run
@@ -80,7 +80,7 @@ class Trainer:
             self.folder.mkdir(parents=True, exist_ok=True)
             # Not those of an earlier run in this folder, nor damaged files.
             save_input(self.folder, self.model)
-            write_whole(self.folder / "run.toml", configuration)
+            write_atomic(self.folder / "run.toml", configuration)
         self.accelerator.wait_for_everyone()
         with refuse_together():
             if not (self.folder / "run.toml").exists():

@@ -10,14 +10,15 @@ github.com/shrimai/Topological-Sort-for-Sentence-Ordering.
 """
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 from bert4so.data.readers.raw_document import Columns, RawDocument, split_of
 from bert4so.errors import UserError, shorten
-from bert4so.io.files import PACKED, Files
-from bert4so.io.lines import Line, read_lines, usable
+from bert4so.io.files import COMPRESSED_SUFFIXES, Files
+from bert4so.io.lines import Line, read_lines, text_of
 from bert4so.io.on_error import OnBad
-from bert4so.io.text import sentences_of_lines
+from bert4so.io.text import parse_sentences
 
 END = "<eos>"
 TEXTS = "txt_tokenized"
@@ -37,7 +38,7 @@ def _from_lines(files: Files, on_bad: OnBad) -> Iterator[RawDocument]:
         name, split = path.name.partition(".")[0], split_of(path)
         if split is None and path != files.path:
             continue  # a vocabulary, or a note to the reader
-        for number, line in enumerate(read_lines(path, files.told), start=1):
+        for number, line in enumerate(read_lines(path, files.on_bytes_read), start=1):
             where = f"{path}:{number}"
             try:
                 sentences = _sentences(line, where)
@@ -50,7 +51,7 @@ def _from_lines(files: Files, on_bad: OnBad) -> Iterator[RawDocument]:
 
 def _sentences(line: Line, where: str) -> tuple[str, ...]:
     """The sentences of a document on one line; none of a blank line."""
-    text = usable(line)
+    text = text_of(line)
     sentences = tuple(map(str.strip, text.split(END)))
     if sentences == ("",):
         return ()
@@ -65,7 +66,7 @@ def _from_files(files: Files, on_bad: OnBad) -> Iterator[RawDocument]:
     documents = _listed(files, lists, on_bad) if lists.is_dir() else _unlisted(files)
     for name, path, split in documents:
         try:
-            sentences = sentences_of_lines(read_lines(path, files.told), str(path))
+            sentences = parse_sentences(read_lines(path, files.on_bytes_read), str(path))
             if not sentences:
                 raise UserError(f"{path}: empty: wanted a sentence a line")
         except UserError as error:
@@ -81,9 +82,9 @@ def _listed(files: Files, lists: Path, on_bad: OnBad) -> Iterator[tuple[str, Pat
         if split is None:
             continue
         files.confine(names, f"{names}")
-        for number, line in enumerate(read_lines(names, files.told), start=1):
+        for number, line in enumerate(read_lines(names, files.on_bytes_read), start=1):
             try:
-                name = usable(line).strip()
+                name = text_of(line).strip()
                 if name:
                     path = _file_of(name, files, f"{names}:{number}")
                     yield name.removesuffix(".txt"), path, split
@@ -92,12 +93,12 @@ def _listed(files: Files, lists: Path, on_bad: OnBad) -> Iterator[tuple[str, Pat
 
 
 def _file_of(name: str, files: Files, where: str) -> Path:
-    # The lists of NeurIPS leave out how a file's name begins and ends.
-    for form in (name, f"a{name}.txt"):
-        for path in (files.path / TEXTS / f"{form}{end}" for end in ("", *sorted(PACKED))):
-            if _is_file(path):
-                files.confine(path, f"{where}: {shorten(name)}")
-                return path
+    # The lists of NeurIPS omit the prefix and the suffix of file names.
+    for base, suffix in product((name, f"a{name}.txt"), ("", *sorted(COMPRESSED_SUFFIXES))):
+        path = files.path / TEXTS / f"{base}{suffix}"
+        if _is_file(path):
+            files.confine(path, f"{where}: {shorten(name)}")
+            return path
     raise UserError(f"{where}: {shorten(name)}: no such file in {TEXTS}")
 
 
@@ -110,5 +111,5 @@ def _is_file(path: Path) -> bool:
 
 def _unlisted(files: Files) -> Iterator[tuple[str, Path, str | None]]:
     for path in files.find("*", under=TEXTS):
-        name = path.with_suffix("").name if path.suffix in PACKED else path.name
+        name = path.with_suffix("").name if path.suffix in COMPRESSED_SUFFIXES else path.name
         yield name.removesuffix(".txt"), path, None

@@ -51,10 +51,10 @@ def _papers(file: IO[bytes], path: Path, on_bad: OnBad) -> Iterator[tuple[str, s
             if event == "end" and element.tag in ("paper", "volume"):
                 element.clear()
                 source.emptied()
+    except UserError as error:  # a ValueError, too
+        on_bad(UserError(f"{path}: {error}"))
     except (ParseError, LookupError, ValueError) as error:  # the last two: unknown encodings
         on_bad(UserError(f"{path}: not XML: {shorten(str(error))}"))
-    except UserError as error:
-        on_bad(UserError(f"{path}: {error}"))
 
 
 def _text(abstract: Element | None) -> str:

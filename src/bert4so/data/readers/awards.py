@@ -18,7 +18,7 @@ from zipfile import ZipFile
 from bert4so.data.readers.raw_document import Columns, RawDocument
 from bert4so.data.readers.xml_input import XmlInput
 from bert4so.errors import UserError, quote, shorten
-from bert4so.io.files import Files, plain_suffix, read_whole
+from bert4so.io.files import Files, plain_suffix, read_limited
 from bert4so.io.lines import reading
 from bert4so.io.on_error import OnBad
 from bert4so.io.zip_members import ZIP_ERRORS, read_member
@@ -53,7 +53,7 @@ def read_awards(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDo
 def _single(files: Files, path: Path, on_bad: OnBad) -> Iterator[Award]:
     try:
         with reading(path), files.binary(path) as file:
-            content = read_whole(file, path, MAX_AWARD_BYTES)
+            content = read_limited(file, path, MAX_AWARD_BYTES)
     except UserError as error:
         on_bad(error)
     else:
@@ -97,6 +97,8 @@ def _parsed_xml(content: bytes) -> tuple[object, object]:
     try:
         whole = ElementTree.parse(XmlInput(io.BytesIO(content), MAX_AWARD_BYTES))
         award = whole.find("Award")
+    except UserError:  # a ValueError, too
+        raise
     except (ElementTree.ParseError, LookupError, ValueError) as error:  # the last two: encodings
         raise UserError(f"not XML: {shorten(str(error))}") from None
     if award is None:

@@ -11,7 +11,7 @@ from typing import Any
 from bert4so.data.readers.raw_document import SPLITS, Columns, RawDocument
 from bert4so.data.readers.table_rows import from_rows
 from bert4so.errors import UserError, shorten
-from bert4so.io.files import BLOCK, Files, open_binary
+from bert4so.io.files import BUFFER_BYTES, Files, open_binary
 from bert4so.io.lines import reading
 from bert4so.io.on_error import OnBad
 from bert4so.io.parquet import Row, rows_of
@@ -63,6 +63,8 @@ def _load(files: Files) -> Mapping[str, Any]:
     datasets.logging.set_verbosity(CRITICAL)  # what it logs as an error it raises as well
     try:
         return _load_with(datasets, files)
+    except UserError:  # a ValueError, too
+        raise
     except LIBRARY_ERRORS as error:
         reason = shorten((str(error).strip() or type(error).__name__).splitlines()[0])
         raise UserError(f"{name}: no data set here or on the hub: {reason}") from None
@@ -100,5 +102,5 @@ def _confine(names: Iterable[str], files: Files) -> None:
 
 def _read_through(path: Path) -> None:
     with reading(path), open_binary(path) as file:
-        while file.read(BLOCK):
+        while file.read(BUFFER_BYTES):
             pass

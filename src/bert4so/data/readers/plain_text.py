@@ -12,7 +12,7 @@ from bert4so.io.text import parse_text
 def read_text(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
     """A sentence a line."""
     for path in files.find("*.txt"):
-        lines = read_lines(path, files.told)
+        lines = read_lines(path, files.on_bytes_read)
         for line, sentences in parse_text(lines, str(path), on_bad):
             yield RawDocument(
                 f"{path}:{line}", f"{path.name}:{line}", sentences, split=split_of(path)

@@ -29,7 +29,7 @@ def read_rocstories(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[R
 
 
 def _rows(files: Files, path: Path, on_bad: OnBad) -> Iterator[tuple[str, Row]]:
-    rows = read_csv_rows(read_lines(path, files.told), str(path), on_bad)
+    rows = read_csv_rows(read_lines(path, files.on_bytes_read), str(path), on_bad)
     top, names = next(rows, (f"{path}:1", []))
     if not {ID, *SENTENCES} <= set(names):
         wanted = f"wanted {ID}, {', '.join(SENTENCES)}"

@@ -21,7 +21,7 @@ def read_csv(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocum
 
 
 def _csv_rows(files: Files, path: Path, on_bad: OnBad) -> Iterator[tuple[str, Row]]:
-    rows = read_csv_rows(read_lines(path, files.told), str(path), on_bad)
+    rows = read_csv_rows(read_lines(path, files.on_bytes_read), str(path), on_bad)
     _, names = next(rows, ("", []))
     for where, cells in rows:
         if len(cells) > len(names):  # a comma that is not in quotes: what is a sentence is unknown
@@ -35,4 +35,4 @@ def read_parquet(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawD
     for path in files.find("*.parquet"):
         # Not by way of `files`: Parquet is read from its end.
         yield from from_rows(read_parquet_rows(path, on_bad), columns, split_of(path), on_bad)
-        files.told(path.stat().st_size)
+        files.on_bytes_read(path.stat().st_size)

@@ -12,7 +12,7 @@ from typing import Any
 
 from bert4so.data.readers.raw_document import Columns, RawDocument, split_of
 from bert4so.errors import UserError, quote, shorten
-from bert4so.io.files import Files, read_whole
+from bert4so.io.files import Files, read_limited
 from bert4so.io.lines import reading
 from bert4so.io.on_error import OnBad
 
@@ -63,7 +63,7 @@ def _stories(files: Files, path: Path, on_bad: OnBad) -> dict[str, list[Row]]:
 
 def _annotations(files: Files, path: Path) -> list[Any]:
     with reading(path), files.binary(path) as file:
-        content = read_whole(file, path)
+        content = read_limited(file, path)
     try:
         whole = json.loads(content)
     except (ValueError, RecursionError) as error:

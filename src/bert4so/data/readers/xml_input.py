@@ -38,6 +38,8 @@ class XmlInput:
     def _read_prolog(self, block: bytes) -> None:
         try:
             self.prolog.Parse(block)
+        except UserError:  # a ValueError, too
+            raise
         except (expat.ExpatError, LookupError, ValueError):
             self.in_prolog = False  # the parser that is given the block says what is wrong
 

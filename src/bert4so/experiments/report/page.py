@@ -15,7 +15,7 @@ from bert4so.experiments.report.paper_tables import cost, longer, sweep, table_1
 from bert4so.experiments.report.table import Table
 from bert4so.experiments.results import Results
 from bert4so.experiments.store import TIMED_REPEATS, CellStore
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 
 
 def write_page(folder: Path, out: Path) -> None:
@@ -50,7 +50,7 @@ def write_page(folder: Path, out: Path) -> None:
         figure = f"![{picture.title}]({beside.name}/{picture.name}.png)"
         parts += [f"## {picture.title}", picture.caption, figure]
     parts += ["## Where this is worse than the paper, and better", against_the_paper(results)]
-    write_whole(out, ("\n\n".join(part.strip() for part in parts) + "\n").encode())
+    write_atomic(out, ("\n\n".join(part.strip() for part in parts) + "\n").encode())
 
 
 def _tables(results: Results, folder: Path) -> list[tuple[str, Table, list[str]]]:
