@@ -33,6 +33,7 @@ myst_heading_anchors = 3
 smartquotes = False  # they would change --options
 default_role = "code"  # docstrings mark code with single backticks
 autodoc_member_order = "bysource"
+autoclass_content = "both"
 napoleon_numpy_docstring = False
 napoleon_attr_annotations = False
 autodoc_preserve_defaults = True

@@ -1,7 +1,7 @@
 """Sphinx extension: fill in what pages take from the code and from files of the repository.
 
     <!-- commands -->          the reference of the command line
-    <!-- public names -->      the reference of what `bert4so` exports
+    <!-- public NAME NAME -->  the reference of some of the names that `bert4so` exports
     <!-- file PATH -->         a file of the repository
 
 It also adapts links to files that are not pages of the site: see `site_link`.
@@ -16,14 +16,15 @@ from python_reference import public_names
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[2]
-MARK = re.compile(r"^<!-- (commands|public names|file (\S+)) -->$", re.MULTILINE)
+MARK = re.compile(r"^<!-- (?:commands|public ([\w ]+)|file (\S+)) -->$", re.MULTILINE)
 
 
 def part(match: re.Match[str]) -> str:
     """The Markdown in place of a mark."""
-    if match[2]:
-        return file(match[2])
-    return commands() if match[1] == "commands" else public_names()
+    names, path = match.groups()
+    if path:
+        return file(path)
+    return public_names(names.split()) if names else commands()
 
 
 def file(path: str) -> str:

@@ -59,6 +59,19 @@ def test_every_public_name_is_in_the_reference(site):
             assert f'id="bert4so.{name}"' in page or f'id="module-bert4so.{name}"' in page
 
 
+def test_the_metrics_have_their_public_names(site):
+    page = (site / "python.html").read_text()
+    for name in ("kendall_tau", "Metrics", "METRICS"):
+        assert f'id="bert4so.metrics.{name}"' in page
+    assert 'id="bert4so.evaluation' not in page
+
+
+def test_public_names_in_docstrings_become_links():
+    text = "`UserError`, `Orderer.order` and `order`"
+    links = ":py:obj:`~bert4so.UserError`, :py:obj:`~bert4so.Orderer.order` and `order`"
+    assert python_reference.linked(text) == links
+
+
 def test_every_system_has_a_page_with_equations_and_settings(site):
     for name in SYSTEMS:
         page = (site / "systems" / f"{name}.html").read_text()

@@ -94,8 +94,9 @@ def test_parts_that_run_at_once_do_not_disturb_each_other(tiny):
 
 def test_a_cell_that_another_process_runs_is_refused(bert4so, tiny):
     first = Forked(["experiment", "run", "tiny.toml", "--shard", "1/4"], tiny)
-    lock = Path("runs/tiny/rank-tx-net-neurips-seed-1/train.lock")
-    first.wait_for(lock.exists)
+    folder = Path("runs/tiny/rank-tx-net-neurips-seed-1")
+    # Written when the lock is held; the lock's file is there a moment before.
+    first.wait_for(folder.with_suffix(".source").exists)
     first.send_signal(signal.SIGSTOP)
     try:
         code, _, err = bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")
@@ -103,7 +104,7 @@ def test_a_cell_that_another_process_runs_is_refused(bert4so, tiny):
         first.kill()
         first.communicate()
     assert code == 2
-    refusal = f"{lock.parent}: another process is training in this folder"
+    refusal = f"{folder}: another process is training in this folder"
     assert f"rank-tx-net-neurips-seed-1 failed: {refusal}" in err
     assert "1 of 1 cells failed" in err
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from bert4so.errors import UserError
 from bert4so.modeling.encoder import load_config, load_packer
-from bert4so.text import packing
 from bert4so.text.packing import USEFUL, Packer, kept_lengths
 
 CLS, SEP, UNKNOWN = 2, 3, 0
@@ -108,29 +107,34 @@ def tokenized(monkeypatch):
     return sentences
 
 
-def test_a_sentence_is_tokenized_once(encoder, tokenized):
-    packer = load_packer(str(encoder), load_config(str(encoder)))
-    first = packer.pieces(["eat bread", "sleep", "sleep"])
-    assert packer.pieces(["sleep", "go home", "eat bread"])[::2] == first[1::-1]
+def test_a_sentence_is_tokenized_once_in_a_block(packer, tokenized):
+    with packer.remembering():
+        first = packer.pieces(["eat bread", "sleep", "sleep"])
+        assert packer.pieces(["sleep", "go home", "eat bread"])[::2] == first[1::-1]
     assert tokenized == ["eat bread", "sleep", "go home"]
+    packer.pieces(["sleep"])
+    assert tokenized[3:] == ["sleep"]
 
 
-def test_the_cache_does_not_grow_without_bound(encoder, monkeypatch):
-    monkeypatch.setattr(packing, "MAX_CACHED_PIECES", 100)
-    packer = load_packer(str(encoder), load_config(str(encoder)))
-    lengths = [len(packer.pieces([f"eat bread {i}"])[0]) for i in range(1000)]
-    assert sum(map(len, packer._cache.values())) <= 100
-    assert len(packer.pieces([f"eat bread {i}" for i in range(1000)])) == len(lengths)
-    assert sum(map(len, packer._cache.values())) <= 100
+def test_a_block_that_fails_is_forgotten(packer, tokenized):
+    with pytest.raises(UserError), packer.remembering():
+        packer.pack(["bread " * 50] * 13)
+    tokenized.clear()
+    packer.pieces(["bread " * 50])
+    assert len(tokenized) == 1
 
 
-def test_threads_share_a_cache_that_is_emptied(encoder, packer, monkeypatch):
-    monkeypatch.setattr(packing, "MAX_CACHED_PIECES", 20)
-    shared = load_packer(str(encoder), load_config(str(encoder)))
+def test_threads_remember_on_their_own(packer):
     documents = [[f"eat bread {i % 7}", f"sleep {i % 11}"] for i in range(400)]
     expected = [packer.pieces(document) for document in documents]
+
+    def pieces(document):
+        with packer.remembering():
+            assert packer.pieces(document) == packer.pieces(document)
+            return packer.pieces(document)
+
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(shared.pieces, documents)) == expected
+        assert list(pool.map(pieces, documents)) == expected
 
 
 def test_a_pickled_packer_reads_special_tokens_as_text(packer):

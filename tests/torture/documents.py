@@ -6,7 +6,8 @@ from itertools import pairwise
 from random import Random
 
 from bert4so import Orderer, UserError
-from bert4so.document import Ordering
+from bert4so.document import Ordering, Puzzle
+from bert4so.inference.windows import fits_a_row
 from torture.answers import TOLERANCE, wrong
 from torture.texts import document, words
 from torture.trial import HELD, REFUSED, Kind, Outcome, Trial, Verdict, failed
@@ -55,7 +56,7 @@ def _fault(sentences: Sequence[str], ordering: Ordering) -> str:
 
 def _again(sentences: list[str], before: Ordering, rng: Random) -> Iterator[Outcome]:
     """The same document alone, and its sentences given in another order."""
-    if bundled().by_windows(sentences):
+    if not fits_a_row(bundled().packer, Puzzle(tuple(sentences))):
         return  # the least difference moves the windows
     shuffled = rng.sample(sentences, len(sentences))
     for given in (sentences, shuffled):

@@ -1,9 +1,11 @@
+import hashlib
 import json
 import re
 import shutil
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from bert4so.errors import UserError
@@ -133,3 +135,22 @@ def test_a_wrong_value_in_the_input_is_named(saved, name, content, message):
     path.write_text(json.dumps(content))
     with pytest.raises(UserError, match=message):
         load_model(saved)
+
+
+def test_a_flipped_bit_in_the_weights_is_detected(saved):
+    weights = saved / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(UserError, match="damaged: its contents do not match its checksum"):
+        load_model(saved)
+
+
+def test_the_checksum_is_of_names_and_values(saved):
+    with safe_open(saved / "model.safetensors", framework="pt") as file:
+        digest = hashlib.sha256()
+        for name in sorted(file.keys()):
+            digest.update(name.encode())
+            for value in file.get_tensor(name).flatten():
+                digest.update(value.numpy().tobytes())
+        assert file.metadata()["sha256"] == digest.hexdigest()

@@ -231,6 +231,18 @@ def test_a_run_resumes_from_the_snapshot_before_a_damaged_one(tiny, splits, begu
     assert all(weights[name].equal(resumed[name]) for name in weights)
 
 
+def test_a_damaged_best_model_is_refused(tiny, splits, tmp_path):
+    trainer = Trainer(tiny, splits, tmp_path / "run")
+    trainer.begin(None)
+    for _ in trainer.learn(1):
+        pass
+    trainer.validate()
+    trainer.snapshot()
+    flip(tmp_path / "run" / "model.safetensors", -1)
+    with pytest.raises(UserError, match="damaged: its contents do not match its checksum"):
+        train(tiny, splits, tmp_path / "run", COMMAND, resume=True)
+
+
 @pytest.mark.parametrize(
     "split, named",
     [("train", "training"), ("valid", "validation"), ("test", "test"), ("seed", "shuffle seed")],

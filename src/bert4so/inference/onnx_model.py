@@ -57,8 +57,8 @@ BUDGET = 256
 
 Table = NDArray[np.float32]
 
-QUIET = 3
-"""onnxruntime's number for: errors only."""
+FATAL_ONLY = 4
+"""Log level of onnxruntime: its errors reach the user as exceptions, in one line."""
 
 
 class ExportedModel:
@@ -202,7 +202,7 @@ def _weights(path: Path, facts: dict[str, Any]) -> HeadWeights:
 def _open(path: Path, threads: int) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    options.log_severity_level = QUIET
+    options.log_severity_level = FATAL_ONLY
     # To plan which tensors share memory takes most of a session's start, and saves none.
     options.enable_mem_reuse = False
     try:

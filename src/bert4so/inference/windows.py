@@ -45,6 +45,10 @@ class Windows:
 
     def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
         """One ordering a puzzle, in the order of the puzzles."""
+        with self.packer.remembering():
+            return self._order(puzzles)
+
+    def _order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
         searches = {
             i: search for i, puzzle in enumerate(puzzles) if (search := self._search(puzzle))
         }

@@ -6,8 +6,10 @@ cut.
 """
 
 import json
+import threading
 from bisect import bisect
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from pathlib import Path
@@ -46,9 +48,6 @@ MAX_TOKENIZER_BYTES = 1 << 26
 MAX_VOCABULARY = 2_000_000
 MAX_WORD_CHARACTERS = 1000
 """The time that WordPiece takes grows with the square of a word's length."""
-
-MAX_CACHED_PIECES = 1 << 18
-"""Word pieces, about 10 MB: the cache of a packer is emptied when it holds more."""
 
 _WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
 _REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -119,12 +118,16 @@ class Rows:
     mask: NDArray[np.bool_]
 
 
+class _Remembered(threading.local):
+    """The word pieces of sentences that a thread has tokenized; None where it keeps none."""
+
+    pieces: dict[str, list[int]] | None = None
+
+
 class Packer:
     """A tokenizer, and the layout of the rows it fills.
 
-    The word pieces of the last sentences are cached: on the way from a document to its rows they
-    are asked for once for its length, and once more per pass and window. It may be used by many
-    threads at once.
+    It may be used by many threads at once.
 
     place: where the tokenizer comes from, for an error.
     """
@@ -138,8 +141,7 @@ class Packer:
         self.tokenizer = tokenizer
         self.layout = layout
         self.place = place
-        self._cache: dict[str, list[int]] = {}
-        self._cached_pieces = 0
+        self._remembered = _Remembered()
 
     def __reduce__(self) -> tuple[type["Packer"], tuple[Tokenizer, Layout, str]]:
         """Pickle what a packer is made of: a tokenizer does not pickle all of its settings."""
@@ -147,15 +149,25 @@ class Packer:
 
     def pieces(self, sentences: Sequence[str]) -> list[list[int]]:
         """The word pieces of each sentence; a sentence that has none is one unknown word."""
-        # Another thread may replace the cache, but does not remove anything from this one.
-        cache = self._cache
-        if missing := [text for text in dict.fromkeys(sentences) if text not in cache]:
-            pieces = self._tokenize(missing)
-            cache.update(zip(missing, pieces, strict=True))
-            self._cached_pieces += sum(map(len, pieces))
-            if self._cached_pieces > MAX_CACHED_PIECES:
-                self._cache, self._cached_pieces = {}, 0
-        return [cache[sentence] for sentence in sentences]
+        known = self._remembered.pieces
+        if known is None:
+            return self._tokenize(sentences)
+        missing = [sentence for sentence in dict.fromkeys(sentences) if sentence not in known]
+        known.update(zip(missing, self._tokenize(missing), strict=True))
+        return [known[sentence] for sentence in sentences]
+
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """Tokenize each sentence once in this block, in the thread that enters it.
+
+        On the way from a document to its rows, the word pieces are asked for once for its length,
+        and again by each pass and window. After the block they are forgotten.
+        """
+        self._remembered.pieces = {}
+        try:
+            yield
+        finally:
+            self._remembered.pieces = None
 
     def _tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         # JSON can hold half of a surrogate pair, which is no text: to the tokenizer it is a "?".

@@ -5,6 +5,7 @@ model.safetensors   the weights
 input/              tokenizer or vocabulary, and the encoder's configuration
 """
 
+import hashlib
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,19 +34,26 @@ TYPES = {torch.float32: "F32", torch.int64: "I64", torch.bool: "BOOL"}
 
 
 def save_model(folder: Path, run: RunConfig, model: OrderingModel[Any]) -> None:
-    """Write a model; the weights last, so that where they are, all is.
+    """Write a model. The weights come last: a folder that has them is complete.
 
-    Its input, which does not change, is written once.
+    Its input does not change during training and is written only once.
     """
     if not (folder / "input").exists():
-        partial = folder / "input.partial"
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        model.input.save(partial)
-        partial.rename(folder / "input")
+        save_input(folder, model)
     write_whole(folder / "run.toml", dump_toml(run).encode())
     tensors = {name: tensor.contiguous().cpu() for name, tensor in model.state_dict().items()}
-    write_whole(folder / "model.safetensors", save(tensors, {"bert4so": FORMAT}))
+    facts = {"bert4so": FORMAT, "sha256": _checksum(tensors)}
+    write_whole(folder / "model.safetensors", save(tensors, facts))
+
+
+def save_input(folder: Path, model: OrderingModel[Any]) -> None:
+    """Write the input of a model, in place of what is there."""
+    partial = folder / "input.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    model.input.save(partial)
+    shutil.rmtree(folder / "input", ignore_errors=True)
+    partial.rename(folder / "input")
 
 
 def load_run(folder: Path) -> RunConfig:
@@ -61,9 +69,28 @@ def load_model(folder: Path) -> tuple[RunConfig, OrderingModel[Any]]:
     """The model of a folder, ready to order, and the run that made it."""
     run, weights = load_run(folder), folder / "model.safetensors"
     model = build_saved(run, folder / "input", lambda described: _check_shapes(weights, described))
-    model.load_state_dict(load_file(weights))
+    model.load_state_dict(load_weights(weights))
     model.place = str(folder)
     return run, model.eval()
+
+
+def load_weights(weights: Path) -> Tensors:
+    """The weights of a file, compared with its checksum; files of older versions have none."""
+    _check_format(weights)
+    with safe_open(weights, framework="pt") as file:
+        checksum = file.metadata().get("sha256")
+    tensors = load_file(weights)
+    if checksum is not None and checksum != _checksum(tensors):
+        raise UserError(f"{weights}: damaged: its contents do not match its checksum")
+    return tensors
+
+
+def _checksum(tensors: Tensors) -> str:
+    """SHA-256 of the names and values of all weights."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode() + tensors[name].numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _check_format(weights: Path) -> None:

@@ -49,7 +49,7 @@ def write_report(
             **_facts(run, history, measured),
             "training_documents": len(splits.train),
             "epoch_tokens": epoch_tokens,
-            "test_cpu_seconds": round(spent, 2),
+            "test_cpu_seconds": round(spent, 4),
         }
         if run.join or run.hold_out:
             facts["left_out_of_training"] = splits.left_out

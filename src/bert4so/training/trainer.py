@@ -1,6 +1,5 @@
 """A run under way: what it has learned so far, and what is left."""
 
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
@@ -25,7 +24,7 @@ from bert4so.io.atomic import write_whole
 from bert4so.io.on_error import OnBad, stop
 from bert4so.modeling.base import OrderingModel
 from bert4so.systems.run_config import make_run
-from bert4so.training.checkpoint import save_model
+from bert4so.training.checkpoint import load_weights, save_input, save_model
 from bert4so.training.clock import Clock
 from bert4so.training.distributed import on_cpu, refuse_together, solve_together
 from bert4so.training.history import History, Step, Validation
@@ -79,9 +78,8 @@ class Trainer:
                 self._restore(snapshot)
         if self.first:
             self.folder.mkdir(parents=True, exist_ok=True)
-            if snapshot is None:
-                # It is written once, and that of a run which came to no snapshot may be another's.
-                shutil.rmtree(self.folder / "input", ignore_errors=True)
+            # Not those of an earlier run in this folder, nor damaged files.
+            save_input(self.folder, self.model)
             write_whole(self.folder / "run.toml", configuration)
         self.accelerator.wait_for_everyone()
         with refuse_together():
@@ -97,6 +95,8 @@ class Trainer:
                 f"{self.folder}: the snapshot is of an earlier version and has no hashes of the "
                 "documents: cannot check whether the corpus has changed"
             )
+        if snapshot.history.validations:
+            load_weights(self.folder / "model.safetensors")  # the best so far: it may be the last
         self.learner.restore(snapshot.tensors, snapshot.learner)
         self.history = snapshot.history
 
