@@ -1,4 +1,4 @@
-"""`bert4so data`, as a person uses it."""
+"""`bert4so data`, end to end."""
 
 import csv
 import gzip
@@ -13,7 +13,7 @@ from conftest import tiny_run
 
 @pytest.fixture
 def stories(tmp_path):
-    """A hundred stories as the authors of ROCStory hand them out, two of them with one id."""
+    """A hundred stories in the published format of ROCStory, two of them with the same id."""
     path = tmp_path / "ROCStories_spring2016.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
@@ -26,9 +26,9 @@ def stories(tmp_path):
     return path
 
 
-def test_from_the_authors_files_to_a_trained_model(bert4so, stories, encoder, tmp_path):
+def test_prepare_and_train_on_published_files(bert4so, stories, encoder, tmp_path):
     code, out, err = bert4so("data", "prepare", "rocstory", stories, "--out", tmp_path / "roc")
-    assert (code, err) == (0, "ids that were taken, and were changed: 1\n")
+    assert (code, err) == (0, "duplicate ids changed: 1\n")
     assert [line.split()[:2] for line in out.splitlines()[1:4]] == [
         ["train", "80"], ["valid", "10"], ["test", "10"],
     ]  # fmt: skip
@@ -40,7 +40,7 @@ def test_from_the_authors_files_to_a_trained_model(bert4so, stories, encoder, tm
     assert out.count("documents 10") == 2
 
 
-def test_corpora_are_joined_without_what_is_held_out(bert4so, stories, encoder, tmp_path):
+def test_joined_corpora_exclude_held_out_documents(bert4so, stories, encoder, tmp_path):
     for name, seed in (("one", 0), ("two", 1)):  # the same stories, divided differently
         args = ["--out", tmp_path / name, "--seed", seed]
         assert bert4so("data", "prepare", "rocstory", stories, *args)[0] == 0
@@ -63,7 +63,7 @@ def test_corpora_are_joined_without_what_is_held_out(bert4so, stories, encoder, 
     assert facts["left_out_of_training"] == 160 - kept
 
 
-def test_corpora_that_are_not_learned_from_can_be_held_out(stories, encoder, tmp_path, bert4so):
+def test_hold_out_excludes_documents_of_other_corpora(stories, encoder, tmp_path, bert4so):
     for name, seed in (("one", 0), ("two", 1)):
         bert4so("data", "prepare", "rocstory", stories, "--out", tmp_path / name, "--seed", seed)
     run = tiny_run("bert4so", encoder, tmp_path)
@@ -99,12 +99,12 @@ def test_stats_and_check(bert4so, stories, tmp_path):
     assert "two/test: not what the data card says" in out
 
 
-def test_a_corpus_with_nothing_wrong_says_so(bert4so, tmp_path):
+def test_check_reports_no_problems(bert4so, tmp_path):
     (tmp_path / "test.jsonl").write_text('{"id": "a", "sentences": ["We woke.", "We slept."]}')
-    assert bert4so("data", "check", tmp_path)[:2] == (0, "nothing found\n")
+    assert bert4so("data", "check", tmp_path)[:2] == (0, "no problems found\n")
 
 
-def test_what_is_there_is_listed(bert4so, stories, tmp_path, monkeypatch):
+def test_list_shows_forms_and_corpora(bert4so, stories, tmp_path, monkeypatch):
     bert4so("data", "prepare", "rocstory", stories, "--out", tmp_path / "roc")
     monkeypatch.setenv("BERT4SO_DATA", str(tmp_path))
     out = bert4so("data", "list")[1]
@@ -115,15 +115,15 @@ def test_what_is_there_is_listed(bert4so, stories, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "args, message",
     [
-        (["prepare", "roc", "x", "--out", "y"], '"roc": no such form (known: neurips, aan'),
+        (["prepare", "roc", "x", "--out", "y"], 'unknown form "roc": choose one of neurips, aan'),
         (["prepare", "jsonl", "x", "--out", "y"], "x: No such file or directory"),
         (["prepare", "csv", "x", "--out", "y", "--text", "a", "--sentences", "b"], "--sentences"),
         (["stats", "nowhere"], 'corpus "nowhere": no folder of that name'),
         (["check", "."], ".: no train.jsonl, valid.jsonl or test.jsonl in it"),
-        (["check", "same", "same"], "same: a second corpus called same: call it NAME=same"),
+        (["check", "same", "same"], "same: two corpora named same: pass OTHER_NAME=same"),
     ],
 )
-def test_what_is_wrong_is_one_line(bert4so, tmp_path, monkeypatch, args, message):
+def test_an_error_is_one_line(bert4so, tmp_path, monkeypatch, args, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "same").mkdir()
     (tmp_path / "same" / "test.jsonl.gz").write_bytes(gzip.compress(b""))
@@ -133,7 +133,7 @@ def test_what_is_wrong_is_one_line(bert4so, tmp_path, monkeypatch, args, message
     assert err.count("\n") == 1
 
 
-def test_a_source_with_bad_lines_leaves_nothing_behind_or_is_skipped(bert4so, tmp_path):
+def test_prepare_refuses_or_skips_invalid_lines(bert4so, tmp_path):
     source = tmp_path / "in.jsonl"
     good = '{"id": "a", "sentences": ["x", "y"]}'
     source.write_text("\n".join([good, "{", good, '{"id": "b", "sentences": ["x", 3]}']))
@@ -146,7 +146,7 @@ def test_a_source_with_bad_lines_leaves_nothing_behind_or_is_skipped(bert4so, tm
     assert code == 0
     assert err.splitlines()[-3:] == [
         "skipped 2 in all",
-        "ids that were taken, and were changed: 1",
-        "no documents for valid and test: `bert4so train` wants train and valid",
+        "duplicate ids changed: 1",
+        "no documents for valid and test: `bert4so train` needs train and valid",
     ]
     assert json.loads((tmp_path / "out" / "corpus.json").read_text())["skipped"] == 2

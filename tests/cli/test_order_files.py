@@ -1,4 +1,4 @@
-"""`bert4so order --out`: stopped at any moment, nothing is lost and nothing doubled."""
+"""`bert4so order --out`: an interrupted run loses and repeats no document."""
 
 import datetime
 import json
@@ -15,7 +15,7 @@ from functools import partial
 import pytest
 
 from bert4so.export import to_onnx as export
-from bert4so.io import resumable_writer as answers
+from bert4so.io import resumable_writer
 from bert4so.io.jsonl import write_records
 from bert4so.io.source import read_source
 from bert4so.systems import SYSTEMS
@@ -24,13 +24,13 @@ from conftest import tiny_run
 
 KINDS = [".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet"]
 DOCUMENTS = 14_000
-KILLS = 5  # a kind, of which there are four
+KILLS = 5  # per kind
 ENV = os.environ | {"OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture(scope="module")
 def model(encoder, documents, tmp_path_factory):
-    """The folder of a tiny model that needs no torch."""
+    """Folder of a tiny exported model, which does not need PyTorch."""
     place = tmp_path_factory.mktemp("model")
     run = tiny_run("bert4so", encoder, place)
     system = SYSTEMS["bert4so"]
@@ -43,7 +43,7 @@ def model(encoder, documents, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    """A file of documents, all different, some of them unusable."""
+    """A file of documents, all different and some invalid."""
     draw = random.Random(0)
     words = ["first", "wake", "up", "then", "eat", "bread", "later", "go", "out", "home", "sleep"]
 
@@ -61,7 +61,7 @@ def many(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(model, many, tmp_path_factory):
-    """What comes out where nothing stops it."""
+    """The output of an uninterrupted run."""
     out = tmp_path_factory.mktemp("expected") / "out.jsonl"
     subprocess.run(command(many, model, out), env=ENV, check=True, capture_output=True)
     return out
@@ -86,12 +86,12 @@ def size(path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_killed_at_random_moments_nothing_is_lost_or_doubled(model, many, expected, tmp_path, kind):
+def test_resume_after_kills_loses_and_repeats_nothing(model, many, expected, tmp_path, kind):
     out, draw, killed = tmp_path / f"out{kind}", random.Random(kind), 0
     while killed < KILLS:
         process = subprocess.Popen(command(many, model, out), env=ENV, stderr=subprocess.DEVNULL)
         grown, moment = size(out), draw.random()
-        # Every other one before it has written anything: it may be cutting off a half line.
+        # Kill every other run before its first write, when it may be removing an incomplete line.
         while killed % 2 and process.poll() is None and size(out) <= grown:
             time.sleep(0.002)
         time.sleep(moment * 0.2 if killed % 2 else moment)
@@ -109,26 +109,26 @@ def test_killed_at_random_moments_nothing_is_lost_or_doubled(model, many, expect
         assert out.read_bytes() == expected.read_bytes()
 
 
-def test_ctrl_c_leaves_what_was_found(model, many, expected, tmp_path):
+def test_ctrl_c_keeps_finished_answers(model, many, expected, tmp_path):
     out = tmp_path / "out.jsonl"
     process = subprocess.Popen(
         command(many, model, out),
         env=ENV,
         stderr=subprocess.PIPE,
-        # What a shell starts in the background, and all that this starts, ignores Ctrl-C.
+        # A process that a shell starts in the background ignores Ctrl-C, and so do its children.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     while not size(out) and process.poll() is None:
         time.sleep(0.002)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
-    found, whole = read(out), read(expected)
-    assert len(found) < len(whole)  # it did not go on to the end
-    assert found == whole[: len(found)]
+    answers, whole = read(out), read(expected)
+    assert len(answers) < len(whole)  # it did not run to the end
+    assert answers == whole[: len(answers)]
     assert process.returncode != 0
 
 
-def test_the_answer_is_the_record_and_what_was_found(expected):
+def test_an_answer_extends_the_record(expected):
     record = read(expected)[3]
     assert record["note"] == 3
     keys = {"id", "sentences", "note", "order", "scores", "confidence", "truncated"}
@@ -136,8 +136,8 @@ def test_the_answer_is_the_record_and_what_was_found(expected):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_only_its_own_answers_are_resumed(bert4so, model, tmp_path, kind):
-    """The same documents, model and options; and OUT as it was written."""
+def test_resume_refuses_a_changed_model_option_input_or_output(bert4so, model, tmp_path, kind):
+    """Documents, model, options and the output file must be unchanged."""
     given, out, other = tmp_path / "a.jsonl", tmp_path / f"out{kind}", tmp_path / "other"
     records = [{"sentences": ["go", "eat"], "k": k} for k in range(5)]
     write_records(given, records)
@@ -146,9 +146,9 @@ def test_only_its_own_answers_are_resumed(bert4so, model, tmp_path, kind):
     before = files_of(out)
 
     def refused(message, *args):
-        code, printed, said = bert4so(*again, *args)
-        assert (code, printed, said.count("\n")) == (2, "", 1)
-        assert message in said
+        code, printed, err = bert4so(*again, *args)
+        assert (code, printed, err.count("\n")) == (2, "", 1)
+        assert message in err
         assert files_of(out) == before
 
     shutil.copytree(model, other)
@@ -161,8 +161,8 @@ def test_only_its_own_answers_are_resumed(bert4so, model, tmp_path, kind):
     write_records(given, [*records[:2], {**records[2], "k": 9}, *records[3:]])
     refused(f"{given}: documents 1 to 5 differ", "--model", model)
     write_records(given, records)
-    code, _, said = bert4so("order", given, "--model", model, "--out", out)
-    assert (code, "already exists: pass --resume" in said) == (2, True)
+    code, _, err = bert4so("order", given, "--model", model, "--out", out)
+    assert (code, "already exists: pass --resume" in err) == (2, True)
     file = min(out.iterdir()) if out.is_dir() else out
     file.write_bytes(file.read_bytes()[:-9] + b"?" + file.read_bytes()[-8:])
     before = files_of(out)
@@ -174,36 +174,36 @@ def files_of(out):
     return {file: file.read_bytes() for file in files}
 
 
-def test_parts_may_begin_with_nothing_cut(bert4so, model, tmp_path, monkeypatch):
-    monkeypatch.setattr(answers, "PIECE_DOCUMENTS", 2)
+def test_parquet_schema_covers_truncated_in_later_parts(bert4so, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(resumable_writer, "PIECE_DOCUMENTS", 2)
     short = {"sentences": ["go out", "eat bread"], "note": None}
     long = {"sentences": ["bread " * 200, "home"], "note": "a"}
     given, out = tmp_path / "a.jsonl", tmp_path / "out.parquet"
     write_records(given, [short] * 4 + [long])
-    code, _, said = bert4so("order", given, "--model", model, "--out", out)
-    assert code == 0, said
+    code, _, err = bert4so("order", given, "--model", model, "--out", out)
+    assert code == 0, err
     assert [record["truncated"] for record in read(out)] == [[], [], [], [], [0]]
     assert read(out)[4]["note"] == "a"
 
 
-def test_a_file_of_the_users_is_left_as_it_is(bert4so, model, tmp_path):
+def test_resume_leaves_other_files_unchanged(bert4so, model, tmp_path):
     file = tmp_path / "stories.jsonl"
     for content in ('{"sentences": ["go", "eat"]}\n{"sentences": ["a", "b"]}', '{"my":1}', ""):
         given = file if "sentences" in content else tmp_path / "given.jsonl"
         write_records(tmp_path / "given.jsonl", [{"sentences": ["go", "eat"]}])
         file.write_text(content)
-        code, _, said = bert4so("order", given, "--model", model, "--out", file, "--resume")
-        assert (code, "cannot resume: not written by `bert4so order --out`" in said) == (2, True)
+        code, _, err = bert4so("order", given, "--model", model, "--out", file, "--resume")
+        assert (code, "cannot resume: not written by `bert4so order --out`" in err) == (2, True)
         assert file.read_text() == content
         assert not (tmp_path / "stories.jsonl.state.json").exists()
 
 
-def test_dates_are_carried_along(bert4so, model, tmp_path):
+def test_dates_are_kept(bert4so, model, tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     days = {"sentences": [["go out", "eat"]], "day": [datetime.date(2020, 1, 2)]}
     pyarrow.parquet.write_table(pyarrow.table(days), tmp_path / "a.parquet")
-    code, out, said = bert4so("order", tmp_path / "a.parquet", "--model", model)
-    assert code == 0, said
+    code, out, err = bert4so("order", tmp_path / "a.parquet", "--model", model)
+    assert code == 0, err
     assert json.loads(out)["day"] == "2020-01-02"
 
 
@@ -217,34 +217,34 @@ def test_text_and_parquet_are_read(bert4so, model, tmp_path):
     assert [len(answer["sentences"]) for answer in answers] == [2, 2]
 
 
-def test_text_may_begin_as_json_does(bert4so, model, tmp_path):
+def test_text_can_begin_with_a_brace(bert4so, model, tmp_path):
     (tmp_path / "a.txt").write_text("{bread} is eaten\nwake up\n")
-    code, printed, said = bert4so("order", tmp_path / "a.txt", "--model", model)
-    assert code == 0, said
+    code, printed, err = bert4so("order", tmp_path / "a.txt", "--model", model)
+    assert code == 0, err
     assert sorted(printed.splitlines()) == ["wake up", "{bread} is eaten"]
 
 
-def test_what_stands_before_a_fault_is_written(bert4so, model, tmp_path):
+def test_answers_before_an_error_are_written(bert4so, model, tmp_path):
     given, out = tmp_path / "a.jsonl", tmp_path / "out.jsonl.gz"
     write_records(given, [{"sentences": ["go out", "eat bread"]}] * 20)
     whole = given.read_text()
     given.write_text(whole + "{broken\n")
-    asked = ["order", given, "--model", model, "--out", out]
-    code, _, said = bert4so(*asked)
-    assert (code, f"{given}:21: not JSON" in said) == (2, True)
+    args = ["order", given, "--model", model, "--out", out]
+    code, _, err = bert4so(*args)
+    assert (code, f"{given}:21: not JSON" in err) == (2, True)
     given.write_text(whole * 2)
-    assert bert4so(*asked, "--resume")[0] == 0
+    assert bert4so(*args, "--resume")[0] == 0
     assert len(read(out)) == 40
 
 
-def test_a_format_is_for_what_is_printed(bert4so, model, tmp_path):
+def test_format_excludes_out(bert4so, model, tmp_path):
     (tmp_path / "a.txt").write_text("go out\neat bread\n")
-    asked = ["order", tmp_path / "a.txt", "--model", model, "--format", "text"]
-    code, _, said = bert4so(*asked, "--out", tmp_path / "out.jsonl")
-    assert (code, "--format is of what is printed" in said) == (2, True)
+    args = ["order", tmp_path / "a.txt", "--model", model, "--format", "text"]
+    code, _, err = bert4so(*args, "--out", tmp_path / "out.jsonl")
+    assert (code, "--format applies to stdout only" in err) == (2, True)
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_standard_input_cannot_be_gone_on_with(bert4so, model, tmp_path):
-    code, _, said = bert4so("order", "--model", model, "--resume", "--out", tmp_path / "o.jsonl")
-    assert (code, "--resume needs a file" in said) == (2, True)
+def test_resume_refuses_standard_input(bert4so, model, tmp_path):
+    code, _, err = bert4so("order", "--model", model, "--resume", "--out", tmp_path / "o.jsonl")
+    assert (code, "--resume requires an input file" in err) == (2, True)

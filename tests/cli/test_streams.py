@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-TESTED_SYSTEMS = ["bert4so"]  # what is tested here is no system's own
+TESTED_SYSTEMS = ["bert4so"]  # these tests do not depend on the system
 BERT4SO = f"{sys.executable} -m bert4so"
 ENV = os.environ | {"OMP_NUM_THREADS": "1"}
 STORY = "sleep now\neat bread\n"
@@ -21,7 +21,7 @@ def shell(command):
 
 
 @pytest.mark.parametrize(
-    "streams, said",
+    "streams, message",
     [
         (">&-", "standard output is closed: redirect it to a file or to /dev/null"),
         (">/dev/full", "No space left on device"),
@@ -31,29 +31,29 @@ def shell(command):
     ],
 )
 @pytest.mark.parametrize("command", ["--version", "order story.txt"])
-def test_results_that_cannot_be_printed_are_an_error(tmp_path, command, streams, said):
+def test_an_unwritable_standard_output_is_an_error(tmp_path, command, streams, message):
     (tmp_path / "story.txt").write_text(STORY)
     code, printed, err = shell(f"cd {tmp_path} && {BERT4SO} {command} {streams}")
     assert (code, printed) == (2, "")
-    assert err.count("\n") == (said is not None)
-    assert err.startswith("bert4so: " if said else "")
-    assert (said or "") in err
+    assert err.count("\n") == (message is not None)
+    assert err.startswith("bert4so: " if message else "")
+    assert (message or "") in err
 
 
-def test_closed_standard_input_is_empty():
+def test_a_closed_standard_input_is_empty():
     assert shell(f"{BERT4SO} order <&-") == (2, "", "bert4so: -: contains no sentences\n")
 
 
 @pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full"])
-def test_without_standard_error_results_are_printed(tmp_path, streams):
+def test_results_are_printed_without_standard_error(tmp_path, streams):
     (tmp_path / "story.txt").write_text(STORY)
     code, printed, _ = shell(f"{BERT4SO} order {tmp_path}/story.txt {streams}")
     assert (code, len(printed.splitlines())) == (0, 2)
     assert shell(f"{BERT4SO} order {tmp_path}/none.txt {streams}")[:2] == (2, "")
 
 
-def test_a_closed_stream_is_not_mistaken_for_a_file(tmp_path):
-    """The first file that is opened would get the number of the closed stream."""
+def test_an_opened_file_does_not_replace_a_closed_stream(tmp_path):
+    """Otherwise the first opened file gets the descriptor of the closed stream."""
     (tmp_path / "story.txt").write_text(STORY)
     out = tmp_path / "out.jsonl"
     code, printed, _ = shell(f"{BERT4SO} order {tmp_path}/story.txt --out {out} <&- 2>&-")
@@ -83,8 +83,8 @@ def started(*args, stdout=subprocess.PIPE):
     ],
     ids=["text", "jsonl"],
 )
-def test_a_pipe_that_pauses_is_answered(parts):
-    """Though it stays open, and though a document has begun."""
+def test_documents_are_answered_when_a_pipe_pauses(parts):
+    """Even if the pipe stays open and the next document has begun."""
     with started("--format", "jsonl") as process:
         for part, sentences in zip(parts, (["a", "b"], ["c", "d"]), strict=True):
             process.stdin.write(part.encode())
@@ -94,16 +94,16 @@ def test_a_pipe_that_pauses_is_answered(parts):
             assert sorted(answer["sentences"]) == sentences
 
 
-def test_an_error_ends_a_pipe_that_stays_open(tmp_path):
-    """The thread that reads it cannot be stopped, but is not waited for."""
+def test_an_error_ends_the_command_while_the_pipe_is_open(tmp_path):
+    """The reading thread cannot be stopped, but the command does not wait for it."""
     broken = '{"sentences": ["b", "a"]}\n{\n'
     with started() as process:
         process.stdin.write(broken.encode())
         process.stdin.flush()
         assert process.wait(60) == 2
-        said = process.stderr.read().decode()
-        assert said.startswith("bert4so: -:2: not JSON")
-        assert said.count("\n") == 1
+        message = process.stderr.read().decode()
+        assert message.startswith("bert4so: -:2: not JSON")
+        assert message.count("\n") == 1
     with open("/dev/full", "wb") as full, started(stdout=full) as process:
         process.stdin.write(b"b\na\n\n")
         process.stdin.flush()

@@ -19,7 +19,7 @@ from bert4so.data.prepare import prepare
 from bert4so.data.readers.raw_document import RawDocument
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Decision, Document, Ordering
-from bert4so.evaluation.evaluate import BUFFER, measure, solve
+from bert4so.evaluation.evaluate import PUZZLES_PER_CALL, measure, solve
 from bert4so.io.jsonl import write_records
 from bert4so.io.on_error import stop
 from bert4so.training.loop import train
@@ -115,7 +115,7 @@ def test_the_seed_of_the_data_card_is_the_seed_of_the_puzzles(bert4so, trained, 
 # 3: documents dropped
 
 
-@pytest.mark.parametrize("count", [1, 7, BUFFER, BUFFER + 1])
+@pytest.mark.parametrize("count", [1, 7, PUZZLES_PER_CALL, PUZZLES_PER_CALL + 1])
 def test_every_document_asked_for_is_evaluated(count):
     metrics = measure(solve(Indifferent(), many(4, count)))
     assert metrics.documents == count

@@ -1,4 +1,4 @@
-"""`bert4so.evaluate`, with every kind of model and corpus it takes."""
+"""`bert4so.evaluate` with every kind of model and corpus that it accepts."""
 
 import json
 import subprocess
@@ -14,11 +14,11 @@ from bert4so.ranking.plackett_luce import ranked
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "data" / "sample"
-TESTED_SYSTEMS = ["bert4so"]  # what is tested here is no system's own
+TESTED_SYSTEMS = ["bert4so"]  # these tests do not depend on the system
 
 
 class ByLength:
-    """A backend that reads the shortest sentence first, and none with an x."""
+    """A backend that puts the shortest sentence first and refuses documents with an x."""
 
     def __init__(self):
         self.given = []
@@ -37,9 +37,9 @@ GROWING = [Document(f"{n}", [i * "a" for i in range(1, n)]) for n in range(3, 9)
 MIXED = [*GROWING, Document("falling", ["aaa", "aa"]), Document("single", ["a"])]
 
 
-def test_a_backend_is_evaluated_as_the_formulas_say():
+def test_metrics_of_a_backend_match_the_formulas():
     evaluation = evaluate(ByLength(), Corpus(test=MIXED))
-    # All growing documents are right, the falling one is wholly wrong, the single one is left out.
+    # Growing documents are right, the falling one is reversed, the single one is left out.
     right, documents = len(GROWING), len(GROWING) + 1
     assert evaluation.metrics.tau == pytest.approx((right - 1) / documents)
     assert evaluation.metrics.pmr == pytest.approx(right / documents)
@@ -50,7 +50,7 @@ def test_a_backend_is_evaluated_as_the_formulas_say():
     assert counted.pmr == pytest.approx((right + 1) / (documents + 1))
 
 
-def test_each_prediction_says_what_was_asked_and_answered():
+def test_predictions_have_the_puzzle_and_the_ordering():
     evaluation = evaluate(ByLength(), Corpus(test=MIXED))
     assert [one.id for one in evaluation.predictions] == [document.id for document in MIXED]
     for document, one in zip(MIXED, evaluation.predictions, strict=True):
@@ -59,7 +59,7 @@ def test_each_prediction_says_what_was_asked_and_answered():
     assert np.mean(taus) == pytest.approx(evaluation.metrics.tau)
 
 
-def test_a_backend_sees_no_answer():
+def test_a_backend_does_not_see_the_answer():
     backend = ByLength()
     evaluate(backend, Corpus(test=MIXED))
     evaluate(backend, Corpus(test=MIXED), passes=2)
@@ -67,7 +67,7 @@ def test_a_backend_sees_no_answer():
     assert all(puzzle.order is None for puzzle in backend.given)
 
 
-def test_all_splits_can_be_evaluated_on():
+def test_each_split_can_be_evaluated():
     corpus = Corpus(train=GROWING[:1], valid=GROWING[:2], test=GROWING[:3])
     for number, split in enumerate(("train", "valid", "test"), start=1):
         assert evaluate(ByLength(), corpus, split=split).metrics.documents == number
@@ -77,23 +77,23 @@ def test_all_splits_can_be_evaluated_on():
         evaluate(ByLength(), Corpus(train=GROWING))
 
 
-def test_more_shuffles_are_summarized():
+def test_several_shuffles_are_summarized():
     evaluation = evaluate(ByLength(), Corpus(test=MIXED), shuffles=3)
     assert evaluation.shuffles.number == 3
-    assert evaluation.shuffles.consistency == 1  # it answers by the sentences alone
+    assert evaluation.shuffles.consistency == 1  # the order depends on the sentences only
     assert evaluation.shuffles.mean["pmr"] == pytest.approx(evaluation.metrics.pmr)
     with pytest.raises(UserError, match="shuffles must be at least 1"):
         evaluate(ByLength(), Corpus(test=MIXED), shuffles=0)
 
 
-def test_it_is_a_dictionary_for_json():
+def test_to_dict_can_be_serialized_as_json():
     for shuffles in (1, 2):
         values = evaluate(ByLength(), Corpus(test=MIXED), shuffles=shuffles).to_dict()
         assert values.keys() == {"metrics", "intervals", "shuffles"}
         assert json.loads(json.dumps(values))["metrics"] == values["metrics"]
 
 
-def test_a_document_that_cannot_be_ordered_is_named_or_skipped(capsys):
+def test_an_invalid_document_is_named_or_skipped(capsys):
     corpus = Corpus(test=[*GROWING, Document("bad one", ["x", "y"])])
     with pytest.raises(UserError, match='document "bad one": it has an x'):
         evaluate(ByLength(), corpus)
@@ -102,14 +102,14 @@ def test_a_document_that_cannot_be_ordered_is_named_or_skipped(capsys):
     assert 'skipped: document "bad one": it has an x' in capsys.readouterr().err
 
 
-def test_a_folder_and_its_documents_give_the_same():
+def test_a_folder_and_a_loaded_corpus_give_the_same_evaluation():
     folder = evaluate(ByLength(), SAMPLE, split="valid")
     loaded = evaluate(ByLength(), load_corpus(SAMPLE), split="valid")
     assert folder == loaded
     assert evaluate(ByLength(), str(SAMPLE), split="valid") == folder
 
 
-def test_a_run_is_evaluated_by_its_path_and_as_an_orderer(trained, documents):
+def test_a_path_and_an_orderer_give_the_same_evaluation(trained, documents):
     corpus = Corpus(test=documents)
     by_path = evaluate(trained, corpus)
     assert evaluate(Orderer.from_pretrained(trained), corpus) == by_path
@@ -120,7 +120,7 @@ def test_a_run_is_evaluated_by_its_path_and_as_an_orderer(trained, documents):
 
 
 @pytest.mark.parametrize("model", [None, 3, object(), Document("a", ["b"])])
-def test_what_is_no_model_is_refused(model):
+def test_evaluate_refuses_other_types_as_model(model):
     kind = type(model).__name__
     with pytest.raises(
         UserError, match=rf"a Backend, with the methods order and check .got {kind}"
@@ -136,12 +136,12 @@ import bert4so
 corpus = bert4so.load_corpus({str(SAMPLE)!r})
 few = bert4so.Corpus(test=corpus.test[:20], seed=corpus.seed)
 print(json.dumps(bert4so.evaluate("bundled", few, passes=1).to_dict()))
-for needs_it in (
+for call in (
     lambda: bert4so.train({{"system": "bert4so", "corpus": {str(SAMPLE)!r}}}, out="unused"),
     lambda: bert4so.evaluate(sys.argv[1], few),
 ):
     try:
-        needs_it()
+        call()
     except bert4so.UserError as error:
         print(error)
 """
@@ -156,7 +156,7 @@ def test_the_bundled_model_is_evaluated_without_pytorch(trained):
     assert all(line.endswith("is not installed: pip install 'bert4so[train]'") for line in errors)
 
 
-def test_the_command_prints_the_same(bert4so, trained, documents, tmp_path):
+def test_the_command_prints_the_same_values(bert4so, trained, documents, tmp_path):
     write_records(
         tmp_path / "test.jsonl", [{"id": d.id, "sentences": d.sentences} for d in documents]
     )

@@ -15,7 +15,12 @@ from bert4so.document import Decision, Ordering, Puzzle
 from bert4so.errors import UserError
 from bert4so.evaluation.calibration import temperature
 from bert4so.evaluation.evaluate import Prediction, solve
-from bert4so.evaluation.figures import places, tau_by_length, tenths, usual_length
+from bert4so.evaluation.figures import (
+    most_frequent_length,
+    place_shares,
+    position_shares,
+    tau_by_length,
+)
 from bert4so.evaluation.html_report import evaluation_page
 from bert4so.evaluation.metrics import kendall_tau
 from bert4so.ranking.plackett_luce import ranked
@@ -28,7 +33,7 @@ SCRIPT = "<script>alert('1')</script>"
 
 
 class Noise:
-    """A backend whose scores are noise, more of it for some sentences than for others."""
+    """A backend with random scores, whose variance depends on the sentence."""
 
     def order(self, puzzles):
         return [Ordering.of(puzzle, ranked(self.scores(puzzle)), []) for puzzle in puzzles]
@@ -38,7 +43,7 @@ class Noise:
 
 
 class Page(HTMLParser):
-    """A page taken apart; a tag that is not closed where it should be is an error."""
+    """A parsed page; a tag that is not closed correctly is an error."""
 
     def __init__(self, html):
         super().__init__()
@@ -68,7 +73,7 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def solved():
+def predictions():
     return solve(Noise(), read_split(SAMPLE, "test"))
 
 
@@ -78,8 +83,8 @@ def held_out():
 
 
 @pytest.fixture(scope="module")
-def html(solved, held_out):
-    return evaluation_page("demo", FACTS, METRICS, solved, held_out)
+def html(predictions, held_out):
+    return evaluation_page("demo", FACTS, METRICS, predictions, held_out)
 
 
 def one(id, predicted, true, confidence=0.5, sentence="sentence"):
@@ -87,7 +92,7 @@ def one(id, predicted, true, confidence=0.5, sentence="sentence"):
     return Prediction(id, puzzle, Ordering.of(puzzle, Decision(list(predicted), confidence), []))
 
 
-def test_the_page_fetches_nothing_and_runs_nothing(html):
+def test_the_page_loads_nothing_and_runs_no_script(html):
     page = Page(html)
     assert not {"script", "link", "img", "image", "iframe", "object", "embed"} & set(page.tags)
     names = {name for name, _ in page.attributes}
@@ -96,9 +101,9 @@ def test_the_page_fetches_nothing_and_runs_nothing(html):
     links = [value for name, value in page.attributes if name.endswith("href")]
     assert links
     assert all(link.startswith("#") for link in links)
-    # Sentences may name an address; but for the names of SVG itself, nothing else does.
-    named = {name for name, value in page.attributes if value and "//" in value}
-    assert named == {"xmlns", "xmlns:xlink"}
+    # Sentences may contain an address. In attributes, only SVG's own namespaces do.
+    with_address = {name for name, value in page.attributes if value and "//" in value}
+    assert with_address == {"xmlns", "xmlns:xlink"}
     assert not [style for style in page.texts["style"] if "//" in style]
     assert "@import" not in html
     assert re.findall(r"url\((.)", html) == ["#"] * html.count("url(")
@@ -116,7 +121,7 @@ def test_the_page_is_well_formed_and_its_figures_are_xml(html):
         root = ElementTree.fromstring(figure)
         assert root.get("role") == "img"
         assert root.get("aria-label")
-        assert "#000000" not in figure  # ink that is not the page's cannot be read in the dark
+        assert "#000000" not in figure  # a fixed color is unreadable in dark mode
     linked = {value for name, value in page.attributes if name.endswith("href")}
     assert {link[1:] for link in linked | set(re.findall(r"url\((.*?)\)", html))} <= set(ids)
 
@@ -128,14 +133,14 @@ def test_every_table_and_figure_has_a_caption(html):
         assert all(text.strip() for text in page.texts[caption])
 
 
-def test_what_the_caller_says_is_shown(html):
+def test_title_facts_and_metrics_are_shown(html):
     page = Page(html)
     assert page.texts["h1"] == page.texts["title"] == ["demo"]
     assert list(zip(page.texts["dt"], page.texts["dd"], strict=True)) == FACTS
     assert page.texts["td"][:4] == list(METRICS[0])
 
 
-def test_text_is_escaped_wherever_it_stands():
+def test_text_is_escaped_everywhere():
     tricky = one(SCRIPT, [0, 1], [0, 1], sentence=SCRIPT)
     page = Page(evaluation_page(SCRIPT, [(SCRIPT, SCRIPT)], [(SCRIPT,) * 4], [tricky]))
     assert "script" not in page.tags
@@ -144,26 +149,27 @@ def test_text_is_escaped_wherever_it_stands():
     assert page.texts["bdi"] == [f"{SCRIPT} {i} of {SCRIPT}" for i in (0, 1, 0, 1)]
 
 
-def test_what_is_no_text_does_not_stop_the_page():
+def test_invalid_characters_are_replaced():
     broken = one("half \ud800", [0, 1], [0, 1], sentence="\0")
     page = Page(evaluation_page("demo", FACTS, METRICS, [broken]).encode().decode())
     assert page.texts["h3"] == ["half \ufffd"]
     assert page.texts["bdi"][0].startswith("\ufffd 0")
 
 
-def test_the_ten_best_and_the_ten_worst_are_shown(solved, html):
+def test_the_ten_best_and_the_ten_worst_are_shown(predictions, html):
     def by(sign):
         return [
             s.id
             for s in sorted(
-                solved, key=lambda s: (sign * kendall_tau(*s.orders), -s.ordering.confidence, s.id)
+                predictions,
+                key=lambda s: (sign * kendall_tau(*s.orders), -s.ordering.confidence, s.id),
             )
         ]
 
     assert Page(html).texts["h3"] == [*by(-1)[:10], *by(1)[:10]]
 
 
-def test_of_equal_taus_the_surest_and_then_the_first_by_id_come_first():
+def test_ties_are_sorted_by_confidence_and_id():
     right = [one(f"r{i}", [0, 1], [0, 1], c) for i, c in enumerate([0.1, 0.9, 0.5, 0.5] * 3)]
     wrong = [one(f"w{i}", [1, 0], [0, 1], c) for i, c in enumerate([0.1, 0.9, 0.5, 0.5] * 3)]
     shown = Page(evaluation_page("demo", FACTS, METRICS, [*wrong, *right])).texts["h3"]
@@ -171,7 +177,7 @@ def test_of_equal_taus_the_surest_and_then_the_first_by_id_come_first():
     assert shown == [f"r{i}" for i in expected] + [f"w{i}" for i in expected]
 
 
-def test_of_few_documents_none_is_both_best_and_worst():
+def test_no_document_is_both_best_and_worst():
     few = [
         one(str(i), order, [0, 1, 2]) for i, order in enumerate(itertools.permutations(range(3)))
     ]
@@ -180,39 +186,39 @@ def test_of_few_documents_none_is_both_best_and_worst():
     assert page.texts["h2"][-2:] == ["Best documents (3)", "Worst documents (3)"]
 
 
-def test_a_document_stands_in_its_true_order_and_as_it_was_found():
-    # The puzzle's sentences 2, 0, 3, 1 are the text; 0, 1, 2, 3 was found.
+def test_a_document_is_shown_in_true_and_predicted_order():
+    # The true order of the puzzle's sentences is 2, 0, 3, 1; the predicted one is 0, 1, 2, 3.
     page = Page(evaluation_page("demo", FACTS, METRICS, [one("d", [0, 1, 2, 3], [2, 0, 3, 1])]))
     true = [f"sentence {i} of d" for i in (2, 0, 3, 1)]
-    found = [f"{place}sentence {i} of d" for i, place in enumerate([2, 4, 1, 3])]
-    assert page.texts["li"] == true + found
-    # Pairs the wrong way round: (1, 2), (0, 2), (1, 3) of six.
+    predicted = [f"{place}sentence {i} of d" for i, place in enumerate([2, 4, 1, 3])]
+    assert page.texts["li"] == true + predicted
+    # Pairs in the wrong order: (1, 2), (0, 2), (1, 3) of six.
     assert page.texts["p"] == ["τ 0.00, confidence 0.5"]
 
 
-def test_documents_of_one_sentence_are_left_out(solved, held_out, html):
+def test_documents_of_one_sentence_are_left_out(predictions, held_out, html):
     single = [one(f"single {i}", [0], [0], 1.0) for i in range(3)]
-    more = evaluation_page("demo", FACTS, METRICS, [*single, *solved], [*single, *held_out])
+    more = evaluation_page("demo", FACTS, METRICS, [*single, *predictions], [*single, *held_out])
     assert more.replace("left out: 3", "left out: 0") == html
-    with pytest.raises(UserError, match="nothing to show"):
+    with pytest.raises(UserError, match="cannot write a report"):
         evaluation_page("demo", FACTS, METRICS, single)
 
 
-def test_the_same_input_gives_the_same_page(solved, held_out, html):
-    assert evaluation_page("demo", FACTS, METRICS, solved, held_out) == html
+def test_the_same_input_gives_the_same_page(predictions, held_out, html):
+    assert evaluation_page("demo", FACTS, METRICS, predictions, held_out) == html
 
 
-def test_the_temperature_is_that_of_the_validation_documents(solved, held_out, html):
+def test_the_temperature_is_fitted_on_validation_documents(predictions, held_out, html):
     right = [predicted == true for predicted, true in (s.orders for s in held_out)]
     fitted = temperature([s.ordering.confidence for s in held_out], right)
     assert f"with temperature {fitted:.3f}" in html
     assert f"{len(held_out)} validation documents" in html
-    without = evaluation_page("demo", FACTS, METRICS, solved)
+    without = evaluation_page("demo", FACTS, METRICS, predictions)
     assert "no temperature could be fitted" in without
     assert "with temperature" not in without
 
 
-def test_tau_by_length_is_a_mean_and_its_interval():
+def test_tau_by_length_has_mean_and_interval():
     orders = [[0, 1, 2, 3], [1, 0, 2, 3], [1, 2, 3, 0], [3, 2, 0, 1]]
     alone = one("alone", [1, 0], [0, 1])
     four, two = [one(str(i), order, range(4)) for i, order in enumerate(orders)], [alone]
@@ -229,7 +235,7 @@ def test_tau_by_length_is_a_mean_and_its_interval():
     assert wide.interval == (-1, 1)
 
 
-def test_places_are_counted_by_true_and_predicted_place():
+def test_place_shares_match_counting():
     cycle = one("cycle", [1, 2, 3, 0], [2, 0, 3, 1])
     same = one("same", [2, 0, 3, 1], [2, 0, 3, 1])
     expected = np.zeros((4, 4))
@@ -238,32 +244,32 @@ def test_places_are_counted_by_true_and_predicted_place():
         for sentence in range(4):
             expected[true.index(sentence), predicted.index(sentence)] += 1 / 2
     other = one("other", [0, 1], [0, 1])
-    assert usual_length([other, cycle, same]) == 4
-    np.testing.assert_allclose(places([other, cycle, same], 4), expected)
+    assert most_frequent_length([other, cycle, same]) == 4
+    np.testing.assert_allclose(place_shares([other, cycle, same], 4), expected)
 
 
 def overlap(a, n, b, m):
-    """What the a-th of n equal parts of a text and the b-th of m have in common."""
+    """The overlap of part a of n equal parts of a text and part b of m, counted from 0."""
     shared = min(Fraction(a + 1, n), Fraction(b + 1, m)) - max(Fraction(a, n), Fraction(b, m))
     return max(shared, Fraction(0))
 
 
-def test_tenths_are_what_sentences_have_in_common_with_them():
+def test_position_shares_match_the_overlaps():
     documents = [one("3", [1, 2, 0], [2, 0, 1]), one("12", [*range(5, 12), *range(5)], range(12))]
     expected = np.zeros((10, 10))
     for document in documents:
         predicted, true = document.orders
         n = len(true)
         for row, column, sentence in itertools.product(range(10), range(10), range(n)):
-            taken = 10 * overlap(row, 10, true.index(sentence), n)
-            read = n * overlap(predicted.index(sentence), n, column, 10)
-            expected[row, column] += float(taken * read) / len(documents)
-    np.testing.assert_allclose(tenths(documents), expected)
-    np.testing.assert_allclose(tenths(documents).sum(1), 1)
+            in_true = 10 * overlap(row, 10, true.index(sentence), n)
+            in_predicted = n * overlap(predicted.index(sentence), n, column, 10)
+            expected[row, column] += float(in_true * in_predicted) / len(documents)
+    np.testing.assert_allclose(position_shares(documents), expected)
+    np.testing.assert_allclose(position_shares(documents).sum(1), 1)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_all_orders_together_are_chance(n):
+def test_all_orders_together_give_chance_shares(n):
     every = [one(str(order), order, range(n)) for order in itertools.permutations(range(n))]
-    np.testing.assert_allclose(tenths(every), 0.1)
-    np.testing.assert_allclose(places(every, n), 1 / n)
+    np.testing.assert_allclose(position_shares(every), 0.1)
+    np.testing.assert_allclose(place_shares(every, n), 1 / n)

@@ -1,4 +1,4 @@
-"""Intervals and summaries, against what statistics says of them."""
+"""Intervals and summaries against their statistical properties."""
 
 import random
 
@@ -7,17 +7,17 @@ import pytest
 
 from bert4so.evaluation.intervals import intervals
 from bert4so.evaluation.metrics import METRICS, average
-from bert4so.evaluation.summary import consistent, summarize, table
+from bert4so.evaluation.summary import mean_consistency, summarize, table
 
 
 def pairs_of(n, documents, seed=0):
-    """Orders that are right four times in ten, else shuffled."""
+    """(predicted, true) orders; the predicted one is right with probability 0.4, else random."""
     rng = random.Random(seed)
     true = [rng.sample(range(n), n) for _ in range(documents)]
     return [(t if rng.random() < 0.4 else rng.sample(range(n), n), t) for t in true]
 
 
-def test_an_interval_is_about_two_standard_errors_each_way():
+def test_an_interval_is_about_two_standard_errors_on_each_side():
     pairs = pairs_of(5, 2000)
     low, high = intervals(pairs)["tau"]
     taus = [METRICS["tau"].of(*pair) for pair in pairs]
@@ -26,16 +26,16 @@ def test_an_interval_is_about_two_standard_errors_each_way():
     assert high == pytest.approx(np.mean(taus) + 1.96 * error, abs=0.3 * error)
 
 
-def test_documents_are_drawn_whole_and_weigh_by_their_sentences():
-    # Half the sentences are in one long document that is right, so accuracy swings with it.
+def test_whole_documents_are_drawn_and_weighted_by_sentences():
+    # Half the sentences are in one long document that is right, so accuracy depends on its draws.
     pairs = [(list(range(40)), list(range(40)))] + [([1, 0], [0, 1])] * 20
-    between = intervals(pairs)
-    assert between["accuracy"][0] == 0
-    assert between["accuracy"][1] > 0.6
-    assert between["accuracy_by_document"][1] < 0.2
+    ends = intervals(pairs)
+    assert ends["accuracy"][0] == 0
+    assert ends["accuracy"][1] > 0.6
+    assert ends["accuracy_by_document"][1] < 0.2
 
 
-def test_intervals_hold_the_average_and_can_be_repeated():
+def test_intervals_contain_the_average_and_are_reproducible():
     pairs = [*pairs_of(5, 200), ([0], [0])]
     once = intervals(pairs)
     assert once == intervals(pairs)
@@ -45,21 +45,21 @@ def test_intervals_hold_the_average_and_can_be_repeated():
     assert intervals(pairs, count_single=True)["pmr"] != once["pmr"]
 
 
-def test_several_shuffles_are_averaged_and_compared():
+def test_several_shuffles_are_summarized():
     rounds = [pairs_of(4, 50, seed) for seed in range(3)]
-    found = summarize(rounds)
-    assert found.metrics == average(rounds[0])
+    summary = summarize(rounds)
+    assert summary.metrics == average(rounds[0])
     taus = [average(pairs).tau for pairs in rounds]
-    assert found.shuffles.mean["tau"] == pytest.approx(np.mean(taus))
-    assert found.shuffles.spread["tau"] == pytest.approx(np.std(taus, ddof=1))
-    assert "3 shuffles" in table(found)
+    assert summary.shuffles.mean["tau"] == pytest.approx(np.mean(taus))
+    assert summary.shuffles.spread["tau"] == pytest.approx(np.std(taus, ddof=1))
+    assert "3 shuffles" in table(summary)
 
 
-def test_what_is_read_alike_is_told_by_the_text_not_by_the_numbers():
-    # The text a b c, shown as (c a b) and as (b c a), and each time read as b a c.
+def test_consistency_compares_the_text_and_not_the_indices():
+    # The text a b c, shuffled as (c a b) and as (b c a), and both times ordered as b a c.
     first = ([2, 1, 0], [1, 2, 0])
     second = ([0, 2, 1], [2, 0, 1])
-    assert consistent([[first], [second]]) == 1
+    assert mean_consistency([[first], [second]]) == 1
     other = ([2, 0, 1], [2, 0, 1])
-    assert consistent([[first], [other]]) == 0
-    assert consistent([[first], [second], [other]]) == pytest.approx(1 / 3)
+    assert mean_consistency([[first], [other]]) == 0
+    assert mean_consistency([[first], [second], [other]]) == pytest.approx(1 / 3)

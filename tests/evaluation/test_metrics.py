@@ -29,7 +29,7 @@ def test_tau_of_small_orders(predicted, tau):
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8, 40])
-def test_tau_is_the_share_of_pairs_and_what_scipy_says(n):
+def test_tau_matches_pair_counting_and_scipy(n):
     rng = random.Random(n)
     for _ in range(20):
         predicted, true = rng.sample(range(n), n), rng.sample(range(n), n)
@@ -43,14 +43,14 @@ def test_tau_is_the_share_of_pairs_and_what_scipy_says(n):
         assert tau == pytest.approx(kendalltau(*places).statistic)
 
 
-def test_tau_of_ten_thousand_sentences_is_what_scipy_says():
+def test_tau_of_ten_thousand_sentences_matches_scipy():
     n = 10_000
     order = random.Random(0).sample(range(n), n)
     assert kendall_tau(order, list(range(n))) == pytest.approx(kendalltau(order, range(n))[0])
 
 
 def lines_run(function, *args):
-    """The number of lines that Python runs in a call: its work on any machine."""
+    """The number of lines that Python runs in a call, which is the same on every machine."""
     lines = 0
 
     def trace(frame, event, arg):
@@ -67,7 +67,7 @@ def lines_run(function, *args):
     return lines
 
 
-def test_the_work_of_tau_does_not_grow_with_the_number_of_pairs():
+def test_tau_takes_n_log_n_steps():
     rng = random.Random(0)
     few, many = (
         lines_run(kendall_tau, rng.sample(range(n), n), list(range(n))) for n in (500, 2000)
@@ -76,23 +76,23 @@ def test_the_work_of_tau_does_not_grow_with_the_number_of_pairs():
 
 
 def by_hand(name, predicted, true):
-    """Each metric of one document from its words, in loops."""
+    """Each metric of one document from its definition, in loops."""
     n = len(true)
-    found = {s: k for k, s in enumerate(predicted)}
-    wanted = {s: k for k, s in enumerate(true)}
+    place = {s: k for k, s in enumerate(predicted)}
+    true_place = {s: k for k, s in enumerate(true)}
     pairs = list(itertools.combinations(range(n), 2))
-    right_pairs = sum((found[i] < found[j]) == (wanted[i] < wanted[j]) for i, j in pairs)
+    right_pairs = sum((place[i] < place[j]) == (true_place[i] < true_place[j]) for i, j in pairs)
     if name.startswith("within_"):
-        return sum(abs(found[s] - wanted[s]) <= int(name[-1]) for s in range(n)) / n
+        return sum(abs(place[s] - true_place[s]) <= int(name[-1]) for s in range(n)) / n
     return {
         "tau": 2 * right_pairs / len(pairs) - 1,
-        "pmr": float(all(found[s] == wanted[s] for s in range(n))),
-        "accuracy": sum(found[s] == wanted[s] for s in range(n)) / n,
-        "accuracy_by_document": sum(found[s] == wanted[s] for s in range(n)) / n,
+        "pmr": float(all(place[s] == true_place[s] for s in range(n))),
+        "accuracy": sum(place[s] == true_place[s] for s in range(n)) / n,
+        "accuracy_by_document": sum(place[s] == true_place[s] for s in range(n)) / n,
         "rouge_s": right_pairs / len(pairs),
         "lcs": longest_common(predicted, true) / n,
-        "first": float(found[true[0]] == 0),
-        "last": float(found[true[-1]] == n - 1),
+        "first": float(place[true[0]] == 0),
+        "last": float(place[true[-1]] == n - 1),
     }[name]
 
 
@@ -106,7 +106,7 @@ def longest_common(one, other):
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_each_metric_is_what_its_words_say(name):
+def test_each_metric_matches_its_definition(name):
     rng = random.Random(name)
     pairs = [(rng.sample(range(n), n), rng.sample(range(n), n)) for n in (2, 3, 4, 6, 8, 8)]
     pairs.append(([3, 0, 1, 2], [3, 0, 1, 2]))
@@ -125,12 +125,12 @@ def test_the_longest_common_subsequence_of_one_moved_sentence_is_the_rest():
     assert common_subsequence([1, 2, 3, 4, 0], [0, 1, 2, 3, 4]) == 4 / 5
 
 
-def test_consistency_is_the_share_of_pairs_read_alike():
+def test_consistency_is_the_share_of_equal_pairs():
     assert consistency([[0, 1], [0, 1], [1, 0]]) == 1 / 3
     assert consistency([[0, 1], [0, 1]]) == 1
 
 
-def test_an_order_is_not_taken_for_its_inverse():
+def test_an_order_and_its_inverse_differ():
     # For up to three sentences most permutations are their own inverse; a 4-cycle is not.
     order = [1, 2, 3, 0]
     assert accuracy(inverse(order), order) == 0
@@ -151,12 +151,16 @@ def test_a_document_of_one_sentence_counts_only_on_request():
     pairs = [([1, 0], [0, 1]), ([0], [0])]
     assert average(pairs).tau == -1
     assert average(pairs).left_out == 1
-    counted = average(pairs, count_single=True)
-    assert (counted.tau, counted.pmr, counted.accuracy) == (0, 0.5, pytest.approx(1 / 3))
-    assert (counted.documents, counted.left_out) == (2, 0)
+    with_single = average(pairs, count_single=True)
+    assert (with_single.tau, with_single.pmr, with_single.accuracy) == (
+        0,
+        0.5,
+        pytest.approx(1 / 3),
+    )
+    assert (with_single.documents, with_single.left_out) == (2, 0)
 
 
-def test_nothing_to_measure_is_an_error():
+def test_averages_need_a_document_of_two_sentences():
     with pytest.raises(UserError, match="no document has more than one sentence"):
         average([([0], [0])])
 
@@ -169,7 +173,7 @@ def test_identical_sentences_are_interchangeable():
     assert interchange([1, 2, 0, 3], true, sentences) == [1, 0, 2, 3]
 
 
-def test_interchange_finds_the_best_of_all_namings():
+def test_interchange_gives_the_best_equivalent_order():
     rng = random.Random(0)
     for _ in range(50):
         sentences = [rng.choice("ab") for _ in range(5)]
@@ -181,6 +185,6 @@ def test_interchange_finds_the_best_of_all_namings():
             if [sentences[i] for i in order] == text
         ]
         best = max(kendall_tau(order, true) for order in same_text)
-        found = interchange(predicted, true, sentences)
-        assert [sentences[i] for i in found] == text
-        assert kendall_tau(found, true) == pytest.approx(best)
+        interchanged = interchange(predicted, true, sentences)
+        assert [sentences[i] for i in interchanged] == text
+        assert kendall_tau(interchanged, true) == pytest.approx(best)

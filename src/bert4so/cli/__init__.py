@@ -1,4 +1,4 @@
-"""The command line. Results go to stdout, everything else to stderr."""
+"""The command line. Results go to stdout, messages and progress to stderr."""
 
 import sys
 from importlib import metadata
@@ -33,30 +33,30 @@ for command in (
     compare,
     export,
     doctor,
-):  # as a person comes to need them
+):  # in the order in which a new user needs them
     app.command()(command)
 app.add_typer(data)
 app.add_typer(experiment)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         sys.stdout.write(f"bert4so {metadata.version('bert4so')}\n")
         raise typer.Exit
 
 
 @app.callback()
-def everywhere(
+def global_options(
     quiet: Annotated[
         bool,
         typer.Option(
-            "--quiet", "-q", help="Say nothing but results and errors; stands before the command."
+            "--quiet", "-q", help="Print only results and errors; goes before the command."
         ),
     ] = False,
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Print the version, and end.", callback=_version, is_eager=True
+            "--version", help="Print the version and exit.", callback=_print_version, is_eager=True
         ),
     ] = False,
 ) -> None:
@@ -68,7 +68,7 @@ def everywhere(
 
 
 def main() -> None:
-    """Run a command. Exits with 2 where the user has something to put right."""
+    """Run a command. The exit code is 2 for errors that the user can fix."""
     try:
         with standard_streams():
             app()

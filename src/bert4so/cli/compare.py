@@ -10,17 +10,19 @@ import typer
 
 from bert4so.cli.options import CountSingle, Json, need_data_extra
 from bert4so.common.text_table import format_columns
-from bert4so.evaluation.metrics import counted
+from bert4so.evaluation.metrics import scored_pairs
 from bert4so.evaluation.predictions import read_pairs
-from bert4so.evaluation.summary import counted_line, shown
+from bert4so.evaluation.summary import documents_line, format_metric
 
 
 def compare(
-    one: Annotated[
-        Path, typer.Argument(metavar="A.jsonl", help="The orders of a system.", show_default=False)
+    predicted_a: Annotated[
+        Path,
+        typer.Argument(metavar="A.jsonl", help="Orders predicted by system A.", show_default=False),
     ],
-    other: Annotated[
-        Path, typer.Argument(metavar="B.jsonl", help="Those of another.", show_default=False)
+    predicted_b: Annotated[
+        Path,
+        typer.Argument(metavar="B.jsonl", help="Orders predicted by system B.", show_default=False),
     ],
     true: Annotated[
         Path, typer.Argument(metavar="TRUE.jsonl", help="The true orders.", show_default=False)
@@ -28,26 +30,28 @@ def compare(
     count_single: CountSingle = False,
     as_json: Json = False,
 ) -> None:
-    """Say whether one system is better than another, or only luckier.
+    """Test whether the difference between two systems is significant.
 
-    All three files have {"id": ..., "order": [...]} a line, and the same ids: as `bert4so score`
-    takes them. Printed are the probabilities of so great a difference were there none: by the
-    paired t-test († p < 0.01, ‡ p < 0.05) and by a paired permutation test.
+    All three files have the same ids and one {"id": ..., "order": [...]} per line, as for
+    `bert4so score`. For each metric, prints the probability of a difference this large if the
+    systems were equally good: by the paired t-test († p < 0.01, ‡ p < 0.05) and by a paired
+    permutation test.
 
     bert4so compare a/predictions.jsonl b/predictions.jsonl truth.jsonl
     """
     need_data_extra()
-    from bert4so.evaluation.significance import compare as tested
+    from bert4so.evaluation.significance import compare as compare_pairs
 
-    ones, left_out = counted(read_pairs(one, true), count_single)
-    others, _ = counted(read_pairs(other, true), count_single)
-    found = tested(ones, others)
+    pairs_a, left_out = scored_pairs(read_pairs(predicted_a, true), count_single)
+    pairs_b, _ = scored_pairs(read_pairs(predicted_b, true), count_single)
+    comparisons = compare_pairs(pairs_a, pairs_b)
     if as_json:
-        sys.stdout.write(json.dumps([asdict(each) for each in found], indent=1) + "\n")
+        sys.stdout.write(json.dumps([asdict(each) for each in comparisons], indent=1) + "\n")
         return
-    lines = [["", "A", "B", "A - B", "t-test p", "", "permutation p"]]
-    for each in found:
-        values = [shown(each.metric, v) for v in (each.one, each.other, each.one - each.other)]
+    rows = [["", "A", "B", "A - B", "t-test p", "", "permutation p"]]
+    for each in comparisons:
+        means = (each.one, each.other, each.one - each.other)
+        values = [format_metric(each.metric, value) for value in means]
         p_values = [f"{each.t_test:.4f}", each.mark, f"{each.permutation:.4f}"]
-        lines.append([each.metric, *values, *p_values])
-    sys.stdout.write(format_columns(lines) + counted_line(len(ones), left_out))
+        rows.append([each.metric, *values, *p_values])
+    sys.stdout.write(format_columns(rows) + documents_line(len(pairs_a), left_out))

@@ -1,4 +1,4 @@
-"""`bert4so data`: corpora, from what their authors hand out to what is trained and measured on."""
+"""`bert4so data`: convert the published files of a corpus, and inspect the result."""
 
 import sys
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bert4so.cli.options import SkipBad, bad_ones
+from bert4so.cli.options import SkipBad, bad_record_handler
 from bert4so.common.progress import progress_bar, say
 from bert4so.common.text_table import format_columns
 from bert4so.data.card import read_card
@@ -20,15 +20,14 @@ app = typer.Typer(
     name="data",
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Prepare corpora, count them, and look for what is wrong with them.",
+    help="Prepare, count and check corpora.",
 )
 
 Folders = Annotated[
     list[str],
     typer.Argument(
         metavar="CORPUS...",
-        help="Folders, or names under ./data or $BERT4SO_DATA. NAME=FOLDER shows one as NAME; aan, "
-        "neurips, nsf, rocstory and sind are set beside the paper's.",
+        help="Folders, or names under ./data or $BERT4SO_DATA; NAME=FOLDER sets the name.",
         show_default=False,
     ),
 ]
@@ -36,25 +35,25 @@ Folders = Annotated[
 
 @app.command("list")
 def list_() -> None:
-    """Say which corpora can be prepared, out of what, and which are there.
+    """List the forms that `prepare` can read, and the corpora found.
 
     bert4so data list
     """
     from bert4so.data.forms import FORMS
     from bert4so.experiments.report.paper_numbers import table_3_row
 
-    lines = [["FORM", "paper: train / valid / test", "SOURCE"]]
+    rows = [["FORM", "paper: train / valid / test", "SOURCE"]]
     for name, form in FORMS.items():
         paper = table_3_row(name)
         counts = paper.documents.values() if paper else ()
-        lines.append([name, " / ".join(f"{count:,}" for count in counts), form.source])
-    sys.stdout.write(format_columns(lines, left=(0, 1, 2)))
-    for shelf in corpus_roots():
-        for folder in corpora(shelf):
+        rows.append([name, " / ".join(f"{count:,}" for count in counts), form.source])
+    sys.stdout.write(format_columns(rows, left=(0, 1, 2)))
+    for root in corpus_roots():
+        for folder in corpora(root):
             card = read_card(folder)
             parts = card.parts.items() if card else ()
-            held = ", ".join(f"{part.documents:,} {split}" for split, part in parts)
-            sys.stdout.write(f"{folder}: {held or 'without a data card'}\n")
+            sizes = ", ".join(f"{part.documents:,} {split}" for split, part in parts)
+            sys.stdout.write(f"{folder}: {sizes or 'no data card'}\n")
 
 
 @app.command()
@@ -63,7 +62,7 @@ def prepare(
         str,
         typer.Argument(
             metavar="FORM",
-            help="What the source is: one of those that `bert4so data list` shows.",
+            help="Format of the source; `bert4so data list` shows all.",
             show_default=False,
         ),
     ],
@@ -71,37 +70,38 @@ def prepare(
         Path,
         typer.Argument(metavar="SOURCE", help="The file or folder to read.", show_default=False),
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the corpus.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="New folder for the corpus.")],
     seed: Annotated[
         int,
-        typer.Option(help="By which undivided documents are divided, and all are shuffled later."),
+        typer.Option(help="Seed of the division into splits and of later shuffles."),
     ] = 0,
     sentences: Annotated[
         str,
         typer.Option(
             metavar="COLUMNS",
-            help="The column that holds lists of sentences, or several, A,B,C, that hold one each.",
+            help="Column with lists of sentences, or columns A,B,C with one each.",
             show_default="sentences, or sentence1, sentence2 ...",
         ),
     ] = "",
     text: Annotated[
-        str, typer.Option(metavar="COLUMN", help="The column of running text, to be split.")
+        str,
+        typer.Option(metavar="COLUMN", help="Column with running text to split."),
     ] = "",
     id_: Annotated[
         str,
         typer.Option(
-            "--id", metavar="COLUMN", help="The column of ids.", show_default="id, or numbers"
+            "--id", metavar="COLUMN", help="Column with ids.", show_default="id, or numbers"
         ),
     ] = "",
     skip_bad: SkipBad = False,
 ) -> None:
-    """Make a corpus out of the files that its authors hand out.
+    """Convert the published files of a corpus.
 
-    Writes train.jsonl, valid.jsonl and test.jsonl, and corpus.json: the source, the counts, a hash
-    of each split, and the seed. Files may be packed (.gz, .zst). A file whose name begins with
-    train, valid, val, dev or test goes to that split; what the source does not divide is divided
-    8:1:1, so that fewer than ten documents give no validation and test sets. Running text is split
-    into sentences.
+    Writes train.jsonl, valid.jsonl and test.jsonl, and corpus.json with the source, the counts, a
+    hash of each split, and the seed. Files may be compressed (.gz, .zst). A file whose name begins
+    with train, valid, val, dev or test goes to that split. A source without splits is divided
+    8:1:1; fewer than ten documents give no validation and test sets. Running text is split into
+    sentences.
 
     bert4so data prepare jsonl data/sample/train.jsonl --out data/mine
     """
@@ -112,34 +112,35 @@ def prepare(
     from bert4so.io.files import Files
 
     if form not in FORMS:
-        raise UserError(f'"{form}": no such form (known: {", ".join(FORMS)})')
+        raise UserError(f'unknown form "{form}": choose one of {", ".join(FORMS)}')
     if sentences and text:
-        raise UserError("--sentences and --text: a document has one or the other")
-    named = tuple(column.strip() for column in sentences.split(",") if column.strip())
-    on_bad = bad_ones(skip_bad)
+        raise UserError("--sentences and --text exclude each other: pass one of them")
+    columns = tuple(column.strip() for column in sentences.split(",") if column.strip())
+    on_bad = bad_record_handler(skip_bad)
     total = Files(source).size() if source.exists() else None
     with progress_bar("reading", total, in_bytes=True) as advance:
         files = Files(source, advance)
-        found = FORMS[form].read(files, Columns(named, text, id_), on_bad)
-        card = write(with_sentences(found, on_bad=on_bad), out, form, str(source), seed, on_bad)
+        raw = FORMS[form].read(files, Columns(columns, text, id_), on_bad)
+        card = write(with_sentences(raw, on_bad=on_bad), out, form, str(source), seed, on_bad)
     if isinstance(on_bad, Skipping):
         on_bad.summary()
     if card.repaired:
-        say(f"ids that were taken, and were changed: {card.repaired}")
+        say(f"duplicate ids changed: {card.repaired}")
     missing = [split for split in SPLITS if split not in card.parts]
     if missing:
-        say(f"no documents for {' and '.join(missing)}: `bert4so train` wants train and valid")
-    lines = [["split", "documents", "sentences"]]
-    lines += [[s, f"{p.documents:,}", f"{p.sentences:,}"] for s, p in card.parts.items()]
-    sys.stdout.write(f"{format_columns(lines)}{out}\n")
+        say(f"no documents for {' and '.join(missing)}: `bert4so train` needs train and valid")
+    rows = [["split", "documents", "sentences"]]
+    rows += [[s, f"{p.documents:,}", f"{p.sentences:,}"] for s, p in card.parts.items()]
+    sys.stdout.write(f"{format_columns(rows)}{out}\n")
 
 
 @app.command()
 def stats(folders: Folders) -> None:
-    """Count documents, sentences and word pieces, beside the paper's Table 3.
+    """Count documents, sentences and word pieces.
 
     Word pieces are those of the default encoder's tokenizer (BERT's, uncased), without special
-    tokens and, in the last two columns, with a [CLS] and a [SEP] for every sentence.
+    tokens and, in the last two columns, with [CLS] and [SEP] for every sentence. Corpora named aan,
+    neurips, nsf, rocstory or sind are compared with the paper's Table 3.
 
     bert4so data stats data/sample
     """
@@ -148,22 +149,22 @@ def stats(folders: Folders) -> None:
     from bert4so.text.encoder_files import load_tokenizer
 
     tokenizer = load_tokenizer()
-    lines = [*HEAD]
+    rows = [*HEAD]
     with progress_bar("counting", len(folders)) as advance:
-        for name, folder in _named(folders).items():
-            counted = statistics(splits_there(folder), tokenizer)
-            lines += compared(name, counted, table_3_row(name))
+        for name, folder in _folders_by_name(folders).items():
+            counts = statistics(splits_there(folder), tokenizer)
+            rows += compared(name, counts, table_3_row(name))
             advance(1)
-    sys.stdout.write(format_columns(lines))
+    sys.stdout.write(format_columns(rows))
 
 
 @app.command()
 def check(folders: Folders) -> None:
-    """Look for what gives the answer away, or stands in two places.
+    """Report documents that would distort an evaluation.
 
-    Documents that stand in two splits or corpora, whole or with two or more sentences, whatever
-    their case and punctuation; numbered sentences; documents of one sentence; sentences that an
-    encoder of 512 positions would cut; and whether a split is still what its data card says.
+    Reports documents in two splits or corpora, whole or with two or more shared sentences (case and
+    punctuation are ignored); numbered sentences; documents of one sentence; sentences that an
+    encoder with 512 positions would cut; and splits that differ from their data card.
 
     bert4so data check data/sample
     """
@@ -171,30 +172,30 @@ def check(folders: Folders) -> None:
     from bert4so.text.encoder_files import load_tokenizer
 
     tokenizer = load_tokenizer()
-    named = _named(folders)
+    named = _folders_by_name(folders)
     places = {
         (name, split): documents
         for name, folder in named.items()
         for split, documents in splits_there(folder).items()
     }
-    found = list(chain.from_iterable(changed(name, folder) for name, folder in named.items()))
+    report = list(chain.from_iterable(changed(name, folder) for name, folder in named.items()))
     with progress_bar("checking", sum(map(len, places.values()))) as advance:
         for place, documents in places.items():
-            found += findings(place, documents, tokenizer)
+            report += findings(place, documents, tokenizer)
             advance(len(documents))
-    found += shared(places)
-    lines = [[f"{len(one.ids):,}", one.what, ", ".join(one.ids[:3])] for one in found if one.ids]
-    sys.stdout.write(format_columns(lines, left=(1, 2)) if lines else "nothing found\n")
+    report += shared(places)
+    rows = [[f"{len(one.ids):,}", one.what, ", ".join(one.ids[:3])] for one in report if one.ids]
+    sys.stdout.write(format_columns(rows, left=(1, 2)) if rows else "no problems found\n")
 
 
-def _named(folders: Sequence[str]) -> dict[str, Path]:
-    """The folders by the names they are to be called: as given, or their own."""
-    named = dict[str, Path]()
-    for given in folders:
-        name, _, path = given.rpartition("=")
+def _folders_by_name(folders: Sequence[str]) -> dict[str, Path]:
+    """Parse `FOLDER` and `NAME=FOLDER`; the default name is the folder's own."""
+    by_name = dict[str, Path]()
+    for argument in folders:
+        given_name, _, path = argument.rpartition("=")
         folder = find_corpus(path)
-        called = name or folder.resolve().name
-        if called in named:
-            raise UserError(f"{given}: a second corpus called {called}: call it NAME={path}")
-        named[called] = folder
-    return named
+        name = given_name or folder.resolve().name
+        if name in by_name:
+            raise UserError(f"{argument}: two corpora named {name}: pass OTHER_NAME={path}")
+        by_name[name] = folder
+    return by_name

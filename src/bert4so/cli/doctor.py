@@ -6,7 +6,7 @@ from bert4so.cli.installation import findings
 
 
 def doctor() -> None:
-    """Say what is installed and what was found: versions, cores, extras, encoders, corpora.
+    """Show versions, cores, extras, encoders and corpora.
 
     bert4so doctor
     """

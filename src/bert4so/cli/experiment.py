@@ -23,7 +23,7 @@ app = typer.Typer(
     name="experiment",
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Run the paper's experiments, and make its tables.",
+    help="Run the paper's experiments and make its tables.",
 )
 
 
@@ -31,7 +31,7 @@ Config = Annotated[
     Path,
     typer.Argument(
         metavar="CONFIG.toml",
-        help="An experiment, as configs/experiments/sample.toml.",
+        help="Configuration of an experiment, such as configs/experiments/sample.toml.",
         show_default=False,
     ),
 ]
@@ -40,7 +40,7 @@ Results = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="Folder of finished cells, a JSON file each.",
+        help="Folder of finished cells, one JSON file per cell.",
         show_default="results/CONFIG",
     ),
 ]
@@ -50,20 +50,18 @@ Results = Annotated[
 def run(
     config: Config,
     shard: Annotated[
-        str, typer.Option(metavar="K/N", help="Only the k-th of n parts: one a machine.")
+        str, typer.Option(metavar="K/N", help="Run shard K of N, such as one per machine.")
     ] = "1/1",
     out: Results = None,
     work: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="Where runs under way are kept.", show_default="runs/CONFIG"
-        ),
+        typer.Option(metavar="DIR", help="Folder for unfinished runs.", show_default="runs/CONFIG"),
     ] = None,
 ) -> None:
-    """Run all cells of an experiment that are not there yet.
+    """Run the unfinished cells of an experiment.
 
-    A cell is a system on a corpus with a seed; when it is finished, it is a JSON file. What was
-    stopped goes on where it was when the same command is given again.
+    A cell is one run: a system on a corpus with a seed. A finished cell is stored as a JSON file.
+    After an interruption, the same command resumes where it stopped.
 
     bert4so experiment run configs/experiments/sample.toml
     """
@@ -75,23 +73,23 @@ def run(
     results = out or RESULTS / config.stem
     experiment = read_experiment(config)
     store = CellStore(results, make_plan(experiment))
-    part, parts = _shard(shard)
-    cells = all_cells(experiment)[part - 1 :: parts]
+    number, shards = _parse_shard(shard)
+    cells = all_cells(experiment)[number - 1 :: shards]
     missing = [cell for cell in cells if not store.is_finished(cell.name)]
     _write_plan(config, store.plan, results)
-    if part == 1:  # parts that run at once would write the same file at the same moment
+    if number == 1:  # shards that start together must not write the same file
         write_statistics(store.plan, results)
     failed = _run_cells(missing, [cell.name for cell in cells], store, work or RUNS / config.stem)
     if failed:
         raise UserError(f"{len(failed)} of {len(cells)} cells failed: {', '.join(failed)}")
-    sys.stdout.write(f"{results}: all {len(cells)} cells are there\n")
+    sys.stdout.write(f"{results}: all {len(cells)} cells are finished\n")
 
 
 @app.command()
 def plan(config: Config, out: Results = None) -> None:
-    """Write plan.json, which `table` reads: the cells and all their settings.
+    """Write plan.json: the cells and all their settings, which `table` reads.
 
-    `run` writes it, too. This trains nothing: it is for results of versions that wrote none.
+    `run` writes it too. This command trains nothing; use it for results that have no plan.json.
 
     bert4so experiment plan configs/experiments/sample.toml
     """
@@ -108,21 +106,21 @@ def table(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="A folder of results/, or its path.", show_default=False
+            metavar="NAME", help="Folder under results/, or its path.", show_default=False
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="PAGE.md",
-            help="The page; figures go to a folder beside it.",
+            help="Page to write; figures go to a folder beside it.",
             show_default="docs/NAME.md",
         ),
     ] = None,
 ) -> None:
-    """Make the tables and figures of an experiment, of as many of its cells as there are.
+    """Make the tables and figures of an experiment from its finished cells.
 
-    Each table is in the page as Markdown, and beside it in LaTeX.
+    The page has each table in Markdown; the folder beside it has each table in LaTeX.
 
     bert4so experiment table sample
     """
@@ -131,16 +129,16 @@ def table(
 
     folder = Path(name) if Path(name).is_dir() else RESULTS / name
     if not folder.is_dir():
-        raise UserError(f"{folder}: no such folder")
+        raise UserError(f"{folder}: no such folder: pass the --out of `bert4so experiment run`")
     page = out or Path("docs") / f"{folder.name}.md"
     if page.suffix != ".md":
-        raise UserError(f"--out {page}: wanted a page in .md")
+        raise UserError(f"--out {page}: the name must end in .md")
     write_page(folder, page)
     sys.stdout.write(f"{page}\n")
 
 
 def _write_plan(config: Path, plan: "Plan", results: Path) -> Path:
-    """Write the plan, and a copy of the file that it was made of."""
+    """Write the plan, and a copy of the configuration it was made from."""
     from bert4so.experiments.plan_file import write_plan
 
     results.mkdir(parents=True, exist_ok=True)
@@ -151,29 +149,29 @@ def _write_plan(config: Path, plan: "Plan", results: Path) -> Path:
 
 
 def _run_cells(
-    missing: Sequence["Cell"], part: Sequence[str], store: "CellStore", work: Path
+    missing: Sequence["Cell"], shard: Sequence[str], store: "CellStore", work: Path
 ) -> list[str]:
-    """Run the missing cells of a part; return the names of those that failed."""
+    """Run the missing cells of a shard; return the names of those that failed."""
     from bert4so.experiments.eta import remaining
     from bert4so.experiments.run_cell import run_cell
 
     failed = []
     for cell in missing:
-        say(remaining(store, part, cell.name))
+        say(remaining(store, shard, cell.name))
         try:
             run_cell(cell, store, work)
         except Stopped:
-            raise Stopped(f"stopped; {store.folder} goes on with the same command") from None
-        except UserError as error:  # of this cell: the others may do
+            raise Stopped(f"stopped; run the same command again to resume {store.folder}") from None
+        except UserError as error:  # the other cells may still work
             say(f"{cell.name} failed: {error}")
             failed.append(cell.name)
     return failed
 
 
-def _shard(text: str) -> tuple[int, int]:
-    """The part, from 1, and how many there are."""
-    found = re.fullmatch(r"(\d+)/(\d+)", text)
-    part, parts = map(int, found.groups()) if found else (0, 0)
-    if not 1 <= part <= parts:
-        raise UserError(f"--shard {text}: wanted K/N, as 1/4: the first of four parts")
-    return part, parts
+def _parse_shard(text: str) -> tuple[int, int]:
+    """The number of the shard, from 1, and the number of shards."""
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    number, shards = map(int, match.groups()) if match else (0, 0)
+    if not 1 <= number <= shards:
+        raise UserError(f"--shard {text}: must be K/N, such as 1/4 for the first of four shards")
+    return number, shards

@@ -11,38 +11,37 @@ from bert4so.cli.options import need_train_extra
 from bert4so.data.corpus import find_corpus, read_split, sampled
 from bert4so.errors import UserError
 
-CHECKED = 2000
-"""At most so many documents are compared: of fewer, half a point of tau could be chance."""
+MAX_COMPARED_DOCUMENTS = 2000
+"""Documents to compare the export on; on fewer, half a point of tau could be chance."""
 
 
 def export(
     run: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN", help="A folder that `bert4so train` wrote.", show_default=False
+            metavar="RUN", help="Folder that `bert4so train` wrote.", show_default=False
         ),
     ],
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder to write.", show_default=False)
+        Path, typer.Option(metavar="DIR", help="New folder to write.", show_default=False)
     ],
     int8: Annotated[
-        bool, typer.Option("--int8", help="A quarter of the size, faster, not quite the same.")
+        bool, typer.Option("--int8", help="Quantize: a quarter of the size, faster, less exact.")
     ] = False,
     corpus: Annotated[
         str | None,
         typer.Option(
             metavar="DIR",
-            help="Whose validation documents both are compared on: a folder, or a name under "
-            "./data or $BERT4SO_DATA.",
+            help="Corpus whose validation documents check the export.",
             show_default="the run's own",
         ),
     ] = None,
 ) -> None:
-    """Write a trained bert4so model as a folder that needs no PyTorch.
+    """Export a trained bert4so model to a folder that needs no PyTorch.
 
-    What was written is compared with the model it was made of, on real documents. It is refused
-    where, in float32, fewer than 99 % of them come out in the same order, or where, in int8, more
-    than half a point of tau is lost.
+    The export is checked against the trained model on the validation documents of a corpus (a
+    folder, or a name under ./data or $BERT4SO_DATA). It fails if fewer than 99 % of the documents
+    get the same order in float32, or if int8 loses more than half a point of tau.
 
     bert4so export runs/sample --out models/sample --int8
     """
@@ -51,9 +50,9 @@ def export(
     from bert4so.training.checkpoint import load_model, load_run
 
     if out.exists():
-        raise UserError(f"{out} exists: remove it, or choose another --out")
+        raise UserError(f"{out} already exists: delete it, or choose another --out")
     folder = find_corpus(corpus or load_run(run).corpus)
-    documents = sampled(read_split(folder, "valid"), CHECKED)
+    documents = sampled(read_split(folder, "valid"), MAX_COMPARED_DOCUMENTS)
     command = shlex.join(["bert4so", *sys.argv[1:]])
     compared = write(*load_model(run), out, documents, int8, command)
     size = sum(path.stat().st_size for path in out.iterdir())

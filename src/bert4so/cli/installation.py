@@ -1,4 +1,4 @@
-"""What is installed, and what was found."""
+"""What is installed: versions, extras, encoder, tagger and corpora."""
 
 import os
 import platform
@@ -24,7 +24,7 @@ EXTRAS = {
 
 
 def findings() -> Iterator[tuple[str, str]]:
-    """Names and findings, in the order a person asks for them."""
+    """Names and findings, the most asked for first."""
     yield "bert4so", version("bert4so")
     yield "python", platform.python_version()
     yield "cores", f"{os.cpu_count()} ({processor()})"
@@ -35,9 +35,9 @@ def findings() -> Iterator[tuple[str, str]]:
         yield f"[{extra}]", hint if missing else ", ".join(map(_versioned, packages))
     yield "encoder", _encoder()
     yield "nouns", full_name(find_tagger(""))
-    for shelf in corpus_roots():
-        names = ", ".join(folder.name for folder in corpora(shelf))
-        yield "corpora", f"{shelf}: {names or 'none'}"
+    for root in corpus_roots():
+        names = ", ".join(folder.name for folder in corpora(root))
+        yield "corpora", f"{root}: {names or 'none'}"
     if not os.environ.get("BERT4SO_DATA"):
         yield "corpora", "$BERT4SO_DATA is not set"
 
@@ -51,5 +51,5 @@ def _versioned(package: str) -> str:
 
 def _encoder() -> str:
     place = locate(DEFAULT)
-    found = "not here: it will be asked of the hub" if place == DEFAULT else place
-    return f"{DEFAULT}: {found}"
+    status = "not installed; will be downloaded from the hub" if place == DEFAULT else place
+    return f"{DEFAULT}: {status}"

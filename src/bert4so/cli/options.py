@@ -1,4 +1,4 @@
-"""What several commands share: options, and the words for what is missing."""
+"""Options that several commands share, and checks for missing extras."""
 
 import json
 import os
@@ -15,28 +15,28 @@ from bert4so.evaluation.summary import Summary, table
 from bert4so.io.on_error import OnBad, Skipping, stop
 
 SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out what cannot be used, and say how much it was.")
+    bool, typer.Option("--skip-bad", help="Skip invalid records and report how many.")
 ]
 CountSingle = Annotated[
-    bool, typer.Option("--count-single", help="Count documents of one sentence as right.")
+    bool, typer.Option("--count-single", help="Count documents of one sentence as correct.")
 ]
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def bad_ones(skip: bool) -> OnBad:
-    """What to do with what cannot be used."""
+def bad_record_handler(skip: bool) -> OnBad:
+    """Skip and count invalid records, or stop at the first."""
     return Skipping() if skip else stop
 
 
 def write_summary(summary: Summary, as_json: bool) -> None:
-    """Print how right some orders are."""
-    whole = json.dumps(asdict(summary), indent=1) + "\n" if as_json else table(summary)
-    sys.stdout.write(whole)
+    """Print the metrics as a table or as JSON."""
+    text = json.dumps(asdict(summary), indent=1) + "\n" if as_json else table(summary)
+    sys.stdout.write(text)
 
 
 def need_data_extra() -> None:
-    """Say which extra to install, where statistics are missing."""
+    """Name the extra to install if scipy is missing."""
     try:
         import scipy  # noqa: F401
     except ModuleNotFoundError:
@@ -44,14 +44,14 @@ def need_data_extra() -> None:
 
 
 def need_report_extra(what: str = "this command") -> None:
-    """Say which extra to install, where what draws figures is missing."""
+    """Name the extra to install if the packages for figures are missing."""
     _need("report", what)
 
 
 def need_train_extra() -> None:
-    """Say which extra to install, where PyTorch is missing."""
-    # Threads that wait are to sleep: spinning, they would count as work where CPU time is counted,
-    # and take the cores from others. To be said before PyTorch is loaded.
+    """Name the extra to install if PyTorch is missing."""
+    # Waiting threads must sleep: if they spin, they count as CPU time and take cores from other
+    # processes. This has to be set before PyTorch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     _need("train", "this command")
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from bert4so.cli.options import SkipBad, bad_ones
+from bert4so.cli.options import SkipBad, bad_record_handler
 from bert4so.common.progress import Advance, bars_are_shown, progress_bar, say
 from bert4so.document import Ordering, Puzzle
 from bert4so.errors import UserError
@@ -29,7 +29,7 @@ from bert4so.io.source import count_documents, read_source
 
 
 class Format(StrEnum):
-    """How documents are written."""
+    """Output format on stdout."""
 
     text = "text"
     jsonl = "jsonl"
@@ -44,7 +44,7 @@ def order(
         Path,
         typer.Option(
             metavar="DIR",
-            help="A folder that `bert4so train` or `export` wrote.",
+            help="Folder that `bert4so train` or `export` wrote.",
             show_default="the bundled model",
         ),
     ] = BUNDLED,
@@ -53,43 +53,42 @@ def order(
         typer.Option(
             min=1,
             max=MOST_PASSES,
-            help="Read each document so many times, shuffled, and average.",
+            help="Number of shuffled readings to average.",
         ),
     ] = 1,
     format: Annotated[
         Format | None,
-        typer.Option(help="How to print the answer.", show_default="as the input is written"),
+        typer.Option(help="Format on stdout.", show_default="that of the input"),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="OUT",
-            help="Write the answers there instead: .jsonl, .jsonl.gz, .jsonl.zst, or .parquet "
-            "(a folder of parts).",
+            help="File to write: .jsonl, .jsonl.gz, .jsonl.zst, or .parquet (a folder).",
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Resume an OUT that was not finished.")
+        bool, typer.Option("--resume", help="Resume an unfinished --out file.")
     ] = False,
     skip_bad: SkipBad = False,
 ) -> None:
     """Put the sentences of each document in order.
 
-    Text has a sentence a line and a blank line between documents; so has the answer. JSONL has
-    {"sentences": [...]} a line; the answer is the same line with order (the numbers, from 0, of the
-    sentences as they are to be read), scores, confidence and truncated added, and the other keys
-    carried along; sentences stay as they were given. A document may have up to 10,000 sentences.
-    The answer does not depend on how they were shuffled.
+    Text has one sentence per line and a blank line between documents, as input and as output. JSONL
+    has one {"sentences": [...]} per line; the output adds the keys order (indices of the sentences,
+    from 0, in reading order), scores, confidence and truncated, and keeps all other keys; the key
+    sentences is unchanged. A document may have up to 10,000 sentences. The order of the input
+    sentences does not affect the result.
 
     bert4so order story.txt
 
     bert4so order stories.jsonl --out ordered.jsonl.gz --resume
     """
     if resume and (out is None or file == STDIN):
-        raise UserError("--resume needs a file to read again, and --out with what was written")
+        raise UserError("--resume requires an input file and --out")
     if format and out:
-        raise UserError("--format is of what is printed: --out is written as its name says")
-    on_bad = bad_ones(skip_bad)
+        raise UserError("--format applies to stdout only; with --out the file extension decides")
+    on_bad = bad_record_handler(skip_bad)
     has_records, records = read_source(file, on_bad)
     orderer = Orderer.from_pretrained(model)
     work = Work(orderer, passes, on_bad, file, records)
@@ -105,10 +104,10 @@ def order(
 
 @dataclass(frozen=True)
 class Work:
-    """The documents to order, and how.
+    """Documents to order, and how.
 
-    file:    where they come from.
-    records: each with its place in the file.
+    file:    the input.
+    records: its documents, each with its location in the file.
     """
 
     orderer: Orderer
@@ -124,22 +123,22 @@ class Work:
     def answers(self) -> Iterator[tuple[Record, Ordering]]:
         """Each of these documents with its ordering.
 
-        Those from a pipe are answered where it pauses, though more may follow.
+        When a pipe pauses, the documents read so far are ordered without waiting for more.
         """
-        for some in [self.records] if self._is_stored() else until_pauses(self.records):
-            documents, waiting = tee(self._fitting(some))
-            sentences = (document["sentences"] for document in waiting)
+        for group in [self.records] if self._is_stored() else until_pauses(self.records):
+            documents, copies = tee(self._fitting(group))
+            sentences = (document["sentences"] for document in copies)
             orderings = self.orderer.order_all(sentences, passes=self.passes)
             yield from zip(documents, orderings, strict=True)
 
     def bar(self, shown: bool = True) -> AbstractContextManager[Advance]:
-        """A progress bar over the documents, which are counted where anyone sees it."""
+        """A progress bar over the documents; they are counted only if the bar is visible."""
         countable = shown and bars_are_shown() and self._is_stored()
         total = count_documents(self.file) if countable else None
         return progress_bar("ordering", total, shown)
 
     def _is_stored(self) -> bool:
-        """Whether the documents can be read twice; from a pipe they come once."""
+        """Whether the documents can be read twice, unlike those from a pipe."""
         return self.file != STDIN and (self.file.is_file() or self.file.is_dir())
 
     def _fitting(self, records: Iterable[tuple[str, Record]]) -> Iterator[Record]:
@@ -150,11 +149,11 @@ class Work:
 
 
 def write_answers(work: Work, out: ResumableWriter) -> None:
-    """Write the answers that are not yet there."""
+    """Write the answers that the file does not have yet."""
     with out, work.bar() as advance:
         out.start(work.documents(), work.file)
         if out.done:
-            say(f"{out.path}: going on after {out.done} documents")
+            say(f"{out.path}: resuming after {out.done} documents")
         advance(out.done)
         for record, ordering in work.answers():
             out.add(record, answered(record, ordering))
@@ -162,8 +161,8 @@ def write_answers(work: Work, out: ResumableWriter) -> None:
 
 
 def print_answers(work: Work, as_jsonl: bool) -> None:
-    """Print each answer as soon as it is there."""
-    # On a terminal the answers themselves show how far it is.
+    """Print each answer as soon as it is known."""
+    # On a terminal, the answers themselves show the progress.
     with work.bar(shown=not sys.stdout.isatty()) as advance:
         for number, (record, ordering) in enumerate(work.answers()):
             if as_jsonl:
@@ -175,9 +174,9 @@ def print_answers(work: Work, as_jsonl: bool) -> None:
 
 
 def answered(record: Record, ordering: Ordering) -> Record:
-    """A record with its answer added.
+    """Add the answer to a record.
 
-    Its `sentences` stay as they were given; those of `Ordering.to_dict` are in the order found.
+    Its `sentences` are unchanged; those of `Ordering.to_dict` are in the predicted order.
     """
     return {
         **record,

@@ -13,9 +13,7 @@ from bert4so.evaluation.summary import summarize
 def score(
     predicted: Annotated[
         Path,
-        typer.Argument(
-            metavar="PREDICTED.jsonl", help="The orders of a system.", show_default=False
-        ),
+        typer.Argument(metavar="PREDICTED.jsonl", help="The predicted orders.", show_default=False),
     ],
     true: Annotated[
         Path, typer.Argument(metavar="TRUE.jsonl", help="The true orders.", show_default=False)
@@ -23,11 +21,11 @@ def score(
     count_single: CountSingle = False,
     as_json: Json = False,
 ) -> None:
-    """Score predicted orders against true ones, whatever system made them.
+    """Score predicted orders, of any system, against the true orders.
 
-    Both files have {"id": ..., "order": [...]} a line, and the same ids: order[k] is the number,
-    from 0, of the sentence that is read k-th, as the shuffled sentences are numbered. Where the
-    true file also has the sentences as they were shown, identical ones are interchangeable.
+    Both files have the same ids and one {"id": ..., "order": [...]} per line. order[k] is the
+    index, from 0, of the k-th sentence to read; indices refer to the shuffled sentences. If the
+    true file also has the key sentences (shuffled), identical sentences are interchangeable.
     `bert4so evaluate --out DIR` writes both files.
 
     bert4so score predictions.jsonl truth.jsonl

@@ -1,4 +1,4 @@
-"""Standard input, output and error, any of which may be closed, full or a broken pipe."""
+"""Make stdin, stdout and stderr safe to use when they are closed, full or a broken pipe."""
 
 import io
 import os
@@ -12,18 +12,18 @@ from bert4so.errors import UserError
 
 @contextmanager
 def standard_streams() -> Iterator[None]:
-    """Make sure that results can be printed, and at the end, that they were."""
-    # Else the next file that is opened would take the place of a closed one.
+    """Check that results can be printed and, at the end, that they were."""
+    # Otherwise the next file that is opened would get the descriptor of a closed stream.
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
-    # Python has None for a stream that was closed.
+    # Python sets a closed stream to None.
     sys.stderr = sys.stderr or io.StringIO()
     sys.stdin = sys.stdin or io.TextIOWrapper(io.BytesIO())
     if sys.stdout is None:
         raise UserError("standard output is closed: redirect it to a file or to /dev/null")
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Half of a surrogate pair, which JSON can hold, goes out as it came in: as an escape.
+        # JSON can contain half of a surrogate pair: write it as the escape that was read.
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         yield
@@ -32,7 +32,7 @@ def standard_streams() -> Iterator[None]:
 
 
 def fail(message: str, code: int) -> NoReturn:
-    """Print an error in one line, and exit."""
+    """Print an error in one line and exit."""
     with suppress(OSError):
         sys.stderr.write(f"bert4so: {message}\n")
     sys.exit(code)
@@ -41,10 +41,10 @@ def fail(message: str, code: int) -> NoReturn:
 def _flush_results() -> None:
     try:
         sys.stdout.flush()
-    except BrokenPipeError:  # its reader has seen enough, as `head` does
+    except BrokenPipeError:  # the reader has stopped, as `head` does
         sys.stdout = io.StringIO()
         sys.exit(1)
     except OSError as error:
-        # Python would try again at exit.
+        # Otherwise Python would try again at exit.
         sys.stdout = io.StringIO()
         raise OSError(error.errno, error.strerror, "standard output") from None

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bert4so.cli.options import SkipBad, bad_ones, need_train_extra
+from bert4so.cli.options import SkipBad, bad_record_handler, need_train_extra
 from bert4so.common.progress import STDERR
 from bert4so.data.corpus import find_corpus
 from bert4so.errors import UserError, os_message
@@ -20,7 +20,7 @@ def train(
         Path,
         typer.Argument(
             metavar="CONFIG.toml",
-            help="What is to be trained, as configs/sample.toml.",
+            help="Configuration of the run, such as configs/sample.toml.",
             show_default=False,
         ),
     ],
@@ -29,37 +29,35 @@ def train(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Change a value of the configuration, as train.epochs=1; may be repeated.",
+            help="Override a setting, such as train.epochs=1; can be repeated.",
         ),
     ] = None,
     corpus: Annotated[
         str | None,
         typer.Option(
             metavar="DIR",
-            help="Another corpus: a folder, or a name under ./data or $BERT4SO_DATA.",
+            help="Corpus: a folder, or a name under ./data or $BERT4SO_DATA.",
             show_default="the configuration's",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="The folder to write.", show_default="runs/CONFIG"),
+        typer.Option(metavar="RUN", help="Folder to write.", show_default="runs/CONFIG"),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue a run that was stopped.")
+        bool, typer.Option("--resume", help="Resume an unfinished run from its newest snapshot.")
     ] = False,
     snapshot_minutes: Annotated[
         float,
-        typer.Option(
-            min=0, help="Minutes between snapshots, which --resume goes on from; 0: every step."
-        ),
+        typer.Option(min=0, help="Minutes between snapshots for --resume; 0 for one every step."),
     ] = 5,
     skip_bad: SkipBad = False,
 ) -> None:
-    """Train a model, and measure it on the test documents.
+    """Train a model and evaluate it on the test documents.
 
     A corpus is a folder with train.jsonl, valid.jsonl and test.jsonl (or .jsonl.gz), or the name of
-    one under ./data or $BERT4SO_DATA. The model is written to a new folder. --resume continues a
-    stopped run from its newest snapshot, to the same weights, if the corpus is the same.
+    one under ./data or $BERT4SO_DATA. The model is written to a new folder. If the corpus is
+    unchanged, a resumed run ends with the same weights as an uninterrupted one.
 
     bert4so train configs/bert4so-neurips.toml --set train.epochs=1
     """
@@ -72,11 +70,11 @@ def train(
 
     assignments = [*(set_ or []), *([f"corpus={json.dumps(corpus)}"] if corpus else [])]
     run = read_run(config, assignments)
-    find_corpus(run.corpus)  # before anything is made
+    find_corpus(run.corpus)  # fail before anything is written
     folder = out or Path("runs") / config.stem
     first = processes().is_main_process
     STDERR.quiet |= not first
-    on_bad = bad_ones(skip_bad)
+    on_bad = bad_record_handler(skip_bad)
     command = shlex.join(["bert4so", *sys.argv[1:]])
     try:
         with hold_folder(folder):

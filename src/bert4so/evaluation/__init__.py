@@ -1,1 +1,1 @@
-"""Metrics of orders, and what they say about a model."""
+"""Metrics of orders, and the evaluation of models."""

@@ -1,7 +1,8 @@
-"""Whether a confidence means what it says: of orders that are 0.7 sure, seven in ten are right.
+"""Calibration of confidences: 70 % of the orders with confidence 0.7 should be correct.
 
-A confidence is a system's probability of the whole order it gives, so an order counts as right
-where all of it is. Documents of one sentence cannot be wrong: the caller leaves them out.
+A confidence is a system's probability of the whole order it predicts, so an order counts as correct
+only if it is correct as a whole. Documents of one sentence are always correct: the caller leaves
+them out.
 """
 
 from collections.abc import Sequence
@@ -10,17 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-EXTREME = 100.0
-"""Temperatures are sought from 1 / EXTREME to EXTREME."""
+MAX_TEMPERATURE = 100.0
+"""Temperatures are searched between 1 / MAX_TEMPERATURE and MAX_TEMPERATURE."""
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Documents of about the same confidence.
+    """Documents with similar confidence.
 
-    confidence: the mean of their confidences.
-    right:      the share of them whose order is exactly right.
-    documents:  how many they are.
+    confidence: their mean confidence.
+    right:      share of the documents whose whole order is correct.
+    documents:  number of documents.
     """
 
     confidence: float
@@ -31,21 +32,21 @@ class Bin:
 def calibration_bins(
     confidences: Sequence[float], right: Sequence[bool], bins: int = 10
 ) -> list[Bin]:
-    """The documents in bins of equal width; bins without documents are left out.
+    """Group documents into bins of equal width; empty bins are left out.
 
-    The k-th bin holds k / bins <= confidence < (k + 1) / bins; the last one holds 1 as well.
+    Bin k, counted from 0, holds k / bins <= confidence < (k + 1) / bins; the last one also holds 1.
     """
-    sure, hit = np.array(confidences), np.array(right)
-    number = np.minimum((sure * bins).astype(int), bins - 1)
+    confidence, correct = np.array(confidences), np.array(right)
+    number = np.minimum((confidence * bins).astype(int), bins - 1)
     return [
-        Bin(float(sure[here].mean()), float(hit[here].mean()), int(here.sum()))
-        for here in (number == k for k in range(bins))
-        if here.any()
+        Bin(float(confidence[members].mean()), float(correct[members].mean()), int(members.sum()))
+        for members in (number == k for k in range(bins))
+        if members.any()
     ]
 
 
 def expected_calibration_error(bins: Sequence[Bin]) -> float:
-    """sum_b documents_b / documents * |right_b - confidence_b|: 0 where confidence is share right.
+    """sum_b documents_b / documents * |right_b - confidence_b|; 0 is perfect calibration.
 
     Naeini et al. (2015); in the form of Guo et al. (2017), section 2.
     """
@@ -53,31 +54,31 @@ def expected_calibration_error(bins: Sequence[Bin]) -> float:
     return sum(one.documents * abs(one.right - one.confidence) for one in bins) / documents
 
 
-def tempered(confidence: float, temperature: float) -> float:
+def apply_temperature(confidence: float, temperature: float) -> float:
     """confidence ** (1 / temperature), for systems with scores and systems without.
 
-    Above 1 the temperature makes a system surer of the order it gives, below 1 less sure. (This is
-    the probability of one order by itself: the orders not given are unknown, so the powers are not
-    made to sum to 1 as those of Guo et al. are.)
+    A temperature above 1 raises the confidence, one below 1 lowers it. (Only the probability of the
+    predicted order is known, not those of the other orders, so the powers are not normalized to sum
+    to 1 as in Guo et al.)
     """
     return float(confidence ** (1 / temperature))
 
 
 def temperature(confidences: Sequence[float], right: Sequence[bool]) -> float:
-    """The T for which c ** (1 / T) best tells which of some orders are exactly right.
+    """The T for which c ** (1 / T) best predicts which orders are correct as a whole.
 
-    It minimizes the negative log-likelihood of what came out,
+    Minimizes the negative log-likelihood of the outcomes,
     -sum_(right) log c^(1/T) - sum_(wrong) log(1 - c^(1/T)), which is convex in 1 / T and so has one
-    minimum. Where all orders are right, or all wrong, that is near an end of the range.
+    minimum. If all orders are right, or all wrong, it lies near an end of the range.
     """
-    # A confidence of 0 or 1 rules an outcome out: had it come out, the likelihood would be 0.
+    # A confidence of exactly 0 or 1 could make the likelihood 0.
     double = np.finfo(np.float64)
-    log_sure = np.log(np.clip(confidences, double.tiny, 1 - double.epsneg))
-    hit = np.array(right)
+    log_confidence = np.log(np.clip(confidences, double.tiny, 1 - double.epsneg))
+    correct = np.array(right)
 
     def loss(log_temperature: float) -> float:
-        log_right = log_sure * np.exp(-log_temperature)
-        return -float(np.where(hit, log_right, np.log(-np.expm1(log_right))).sum())
+        log_right = log_confidence * np.exp(-log_temperature)
+        return -float(np.where(correct, log_right, np.log(-np.expm1(log_right))).sum())
 
-    ends = (-np.log(EXTREME), np.log(EXTREME))
-    return float(np.exp(minimize_scalar(loss, bounds=ends, method="bounded").x))
+    bounds = (-np.log(MAX_TEMPERATURE), np.log(MAX_TEMPERATURE))
+    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))

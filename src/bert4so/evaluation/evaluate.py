@@ -1,4 +1,4 @@
-"""A backend measured on documents whose order is known."""
+"""Evaluate a backend on documents whose order is known."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from bert4so.evaluation.metrics import Metrics, average, interchange
 from bert4so.inference.backend import Backend
 from bert4so.io.jsonl import Record
 
-BUFFER = 256
-"""Puzzles that a backend is given at once."""
+PUZZLES_PER_CALL = 256
+"""Number of puzzles passed to a backend in one call."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a model made of one document.
+    """A model's prediction for one document.
 
     Attributes:
-        id: The document's.
-        puzzle: Its sentences as the model was given them, and their true order.
-        ordering: The ordering that the model found.
+        id: The document's id.
+        puzzle: Its sentences as the model received them, and their true order.
+        ordering: The predicted ordering.
     """
 
     id: str
@@ -29,12 +29,12 @@ class Prediction:
 
     @property
     def orders(self) -> tuple[Order, Order]:
-        """The predicted order and the true one, as `metrics` compares them.
+        """The predicted and the true order, as `metrics` compares them.
 
         Identical sentences are interchangeable.
         """
         true = self.puzzle.order
-        assert true is not None, "evaluation makes its puzzles of documents"
+        assert true is not None, "puzzles made from documents have an answer"
         return interchange(self.ordering.order, true, self.puzzle.sentences), true
 
 
@@ -44,37 +44,40 @@ def solve(
     seed: int | str = EVALUATION_SEED,
     advance: Callable[[int], None] = lambda done: None,
 ) -> list[Prediction]:
-    """Every document shuffled by the seed and ordered; `advance` is told how many."""
-    solved: list[Prediction] = []
-    for start in range(0, len(documents), BUFFER):
-        some = documents[start : start + BUFFER]
-        puzzles = [shuffle(document, seed) for document in some]
+    """Shuffle every document by the seed and order it.
+
+    `advance` is called with the number of documents done since the last call.
+    """
+    predictions: list[Prediction] = []
+    for start in range(0, len(documents), PUZZLES_PER_CALL):
+        chunk = documents[start : start + PUZZLES_PER_CALL]
+        puzzles = [shuffle(document, seed) for document in chunk]
         orderings = backend.order([puzzle.without_answer() for puzzle in puzzles])
-        solved += [
+        predictions += [
             Prediction(document.id, puzzle, ordering)
-            for document, puzzle, ordering in zip(some, puzzles, orderings, strict=True)
+            for document, puzzle, ordering in zip(chunk, puzzles, orderings, strict=True)
         ]
-        advance(len(some))
-    return solved
+        advance(len(chunk))
+    return predictions
 
 
-def measure(solved: Iterable[Prediction], count_single: bool = False) -> Metrics:
-    """The metrics of what was solved."""
-    return average((one.orders for one in solved), count_single)
+def measure(predictions: Iterable[Prediction], count_single: bool = False) -> Metrics:
+    """The metrics of the predictions."""
+    return average((one.orders for one in predictions), count_single)
 
 
-def reshuffled(seed: int, shuffles: int) -> list[int | str]:
-    """Seeds for so many independent shuffles, the first the corpus's own."""
+def independent_seeds(seed: int, shuffles: int) -> list[int | str]:
+    """Seeds of independent shuffles; the first is the corpus's own seed."""
     return [seed, *(f"{seed}/{k}" for k in range(1, shuffles))]
 
 
-def predictions(solved: Iterable[Prediction]) -> Iterable[Record]:
-    """A record a document: its id, the order found, and the scores where the system has them."""
-    for one in solved:
+def prediction_records(predictions: Iterable[Prediction]) -> Iterable[Record]:
+    """One record per document: id, predicted order, and scores if the system has them."""
+    for one in predictions:
         yield {"id": one.id, "order": one.ordering.order, "scores": one.ordering.scores}
 
 
-def truths(solved: Iterable[Prediction]) -> Iterable[Record]:
-    """A record a document: the puzzle that was set, and its answer."""
-    for one in solved:
+def truth_records(predictions: Iterable[Prediction]) -> Iterable[Record]:
+    """One record per document: id, true order, and the shuffled sentences."""
+    for one in predictions:
         yield {"id": one.id, "order": one.puzzle.order, "sentences": one.puzzle.sentences}

@@ -1,4 +1,4 @@
-"""`bert4so.evaluate`: how well a model orders the documents of a corpus."""
+"""`bert4so.evaluate`: evaluate a model on the documents of a corpus."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,7 +9,7 @@ from bert4so.common.progress import progress_bar
 from bert4so.data.corpus import SPLITS, Corpus, find_corpus, read_split, shuffle_seed
 from bert4so.document import Document, Puzzle
 from bert4so.errors import UserError, quote
-from bert4so.evaluation.evaluate import Prediction, reshuffled, solve
+from bert4so.evaluation.evaluate import Prediction, independent_seeds, solve
 from bert4so.evaluation.intervals import Interval
 from bert4so.evaluation.metrics import Metrics
 from bert4so.evaluation.summary import Shuffles, Summary, summarize
@@ -20,15 +20,14 @@ from bert4so.io.on_error import OnBad, OnError, handling
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well a model orders the documents of a corpus.
+    """The result of evaluating a model on a corpus.
 
     Attributes:
         metrics: The averages over the documents: `metrics.tau`, `metrics.pmr` and so on.
-        intervals: For each metric, the ends of the interval that holds 95 % of its averages over
-            resampled documents (bootstrap).
-        predictions: One per document, of the first shuffle: its id, its sentences as they were
-            shuffled, with the true order, and the ordering found.
-        shuffles: Means and standard deviations over the shuffles, if there were several.
+        intervals: For each metric, the ends of its 95 % bootstrap interval over documents.
+        predictions: One per document, for the first shuffle: its id, its shuffled sentences with
+            the true order, and the predicted ordering.
+        shuffles: Means and standard deviations over the shuffles, if there are several.
     """
 
     metrics: Metrics
@@ -39,7 +38,7 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Return metrics, intervals and shuffles as a dictionary that `json.dumps` accepts.
 
-        It is what `bert4so evaluate --json` prints.
+        It has the same content as the output of `bert4so evaluate --json`.
         """
         return asdict(Summary(self.metrics, self.intervals, self.shuffles))
 
@@ -57,24 +56,24 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a model on documents whose true order is known.
 
-    Every document is shuffled, in the same way for every model and on every machine. PyTorch is
-    needed for models that `bert4so train` wrote, and for no others.
+    Every document is shuffled, in the same way for every model and on every machine. Only models
+    that `bert4so train` wrote need PyTorch.
 
     Args:
         model: `"bundled"`, a folder that `bert4so train` or `bert4so export` wrote, an `Orderer`,
             or a `Backend` of your own.
         corpus: A folder or the name of a corpus, as for `load_corpus`, or a `Corpus`.
         split: `"train"`, `"valid"` or `"test"`.
-        passes: 0 to give the model each document once, as it was shuffled, as papers do; 1 or more
-            to ask as `Orderer.order` does, which takes documents of any length.
-        shuffles: Number of shuffles to evaluate; the first is the corpus's own.
-        count_single: Count documents of one sentence as right, instead of leaving them out.
+        passes: 0 to let the model read each document once, as it was shuffled, as in the papers; 1
+            or more to order it as `Orderer.order` does, which accepts documents of any length.
+        shuffles: Number of shuffles to evaluate; the first is the canonical one.
+        count_single: Count documents of one sentence as correct instead of leaving them out.
         on_error: `"raise"` a `UserError` for the first document that cannot be read or ordered, or
             `"skip"` such documents and report them on stderr.
         progress: Show a progress bar on stderr.
 
     Raises:
-        UserError: There is no such model, corpus or split, or no document of two sentences.
+        UserError: There is no such model, corpus or split, or no document with two sentences.
 
     >>> evaluation = evaluate("bundled", "data/sample", passes=1)
     >>> evaluation.metrics.tau, evaluation.intervals["tau"]
@@ -85,16 +84,16 @@ def evaluate(
         raise UserError(f"shuffles must be at least 1 (got {quote(shuffles)})")
     backend = _backend(model, passes)
     with handling(on_error) as on_bad:
-        read, seed = _documents(corpus, split, on_bad)
-        documents = [d for d in read if _fits(backend, d, on_bad)]
+        every_document, seed = _documents(corpus, split, on_bad)
+        documents = [d for d in every_document if _fits(backend, d, on_bad)]
     with progress_bar("ordering", len(documents) * shuffles, shown=progress) as advance:
-        rounds = [solve(backend, documents, s, advance) for s in reshuffled(seed, shuffles)]
-    summary = summarize([[one.orders for one in some] for some in rounds], count_single)
+        rounds = [solve(backend, documents, s, advance) for s in independent_seeds(seed, shuffles)]
+    summary = summarize([[p.orders for p in predictions] for predictions in rounds], count_single)
     return Evaluation(summary.metrics, summary.intervals, rounds[0], summary.shuffles)
 
 
 def _backend(model: str | Path | Orderer | Backend, passes: int) -> Backend:
-    """What is asked: the model itself, or as an orderer asks it."""
+    """The model's own backend, or with passes, that of an orderer."""
     if isinstance(model, str | Path):
         model = Orderer.from_pretrained(model)
     if not isinstance(model, Orderer | Backend):
@@ -109,7 +108,7 @@ def _backend(model: str | Path | Orderer | Backend, passes: int) -> Backend:
 def _documents(
     corpus: str | Path | Corpus, split: str, on_bad: OnBad
 ) -> tuple[Sequence[Document], int]:
-    """The documents of a split, of which only it is read, and the seed of their shuffle."""
+    """The documents of a split, and the seed of their shuffle. No other split is read."""
     if not isinstance(corpus, Corpus):
         folder = find_corpus(str(corpus))
         return read_split(folder, split, on_bad), shuffle_seed(folder)

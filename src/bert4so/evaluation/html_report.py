@@ -1,4 +1,4 @@
-"""An evaluation as a page for a browser: one file, which fetches nothing and runs no script."""
+"""The HTML report of an evaluation: one file that loads nothing and runs no script."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,22 +9,22 @@ from bert4so.errors import UserError
 from bert4so.evaluation import figures
 from bert4so.evaluation.calibration import (
     Bin,
+    apply_temperature,
     calibration_bins,
     expected_calibration_error,
     temperature,
-    tempered,
 )
 from bert4so.evaluation.evaluate import Prediction
 from bert4so.evaluation.metrics import kendall_tau
 
-SHOWN = 10
-"""How many of the best documents are shown, and of the worst."""
+MAX_EXAMPLES = 10
+"""Number of best documents, and of worst documents, in the report."""
 
-UNFOLDED = 12
-"""The most rows that a table of lengths is shown with before it is asked for."""
+MAX_UNFOLDED_ROWS = 12
+"""A table of lengths with more rows is folded."""
 
 NOT_HTML = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-"""Characters that a page may not hold, halves of surrogate pairs among them."""
+"""Characters that HTML does not allow, including halves of surrogate pairs."""
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #1b1d21; --faint: #5d6470; --line: #d8dbe0;
@@ -85,26 +85,26 @@ def evaluation_page(
     title: str,
     facts: Sequence[tuple[str, str]],
     metrics: Sequence[tuple[str, str, str, str]],
-    solved: Sequence[Prediction],
+    predictions: Sequence[Prediction],
     held_out: Sequence[Prediction] = (),
 ) -> str:
-    """The page of what a backend made of some documents.
+    """The HTML page for a model's predictions.
 
-    facts:    name and value: what was measured, when, where, how.
-    metrics:  name, value, interval, and what it means.
-    held_out: validation documents, which a temperature for the confidences is fitted on.
+    facts:    names and values for the head of the page, such as model, corpus and command.
+    metrics:  rows of name, value, interval and meaning.
+    held_out: predictions for validation documents, on which the temperature is fitted.
 
-    Documents of one sentence are not shown.
+    Documents of one sentence are left out.
     """
-    counted = _of_many(solved)
-    if not counted:
-        raise UserError("nothing to show: no document has more than one sentence")
-    best, worst = best_and_worst(counted)
+    scored = _with_several_sentences(predictions)
+    if not scored:
+        raise UserError("cannot write a report: no document has more than one sentence")
+    best, worst = best_and_worst(scored)
     sections = (
         _metrics(metrics),
-        _lengths(figures.tau_by_length(counted)),
-        _places(counted),
-        _confidence(counted, _of_many(held_out)),
+        _lengths(figures.tau_by_length(scored)),
+        _places(scored),
+        _confidence(scored, _with_several_sentences(held_out)),
         _documents(f"Best documents ({len(best)})", best),
         _documents(f"Worst documents ({len(worst)})", worst),
     )
@@ -116,27 +116,27 @@ def evaluation_page(
     )
 
 
-def best_and_worst(solved: Sequence[Prediction]) -> tuple[list[Prediction], list[Prediction]]:
-    """Ten documents of the greatest tau and ten of the least, or halves where there are fewer.
+def best_and_worst(predictions: Sequence[Prediction]) -> tuple[list[Prediction], list[Prediction]]:
+    """The ten documents with the highest tau and the ten with the lowest, or halves if fewer.
 
-    Of equal taus the surest come first, in both: to be sure of a wrong order is the worse.
+    Ties go to the higher confidence in both lists: a confident wrong order is worse.
     """
 
     def rank(one: Prediction, sign: int) -> tuple[float, float, str]:
         return sign * kendall_tau(*one.orders), -one.ordering.confidence, one.id
 
-    ranking = sorted(solved, key=lambda one: rank(one, -1))
-    best = min(SHOWN, (len(ranking) + 1) // 2)
-    return ranking[:best], sorted(ranking[best:], key=lambda one: rank(one, 1))[:SHOWN]
+    ranking = sorted(predictions, key=lambda one: rank(one, -1))
+    best = min(MAX_EXAMPLES, (len(ranking) + 1) // 2)
+    return ranking[:best], sorted(ranking[best:], key=lambda one: rank(one, 1))[:MAX_EXAMPLES]
 
 
 def _metrics(rows: Sequence[tuple[str, str, str, str]]) -> str:
-    caption, head = "Averages over documents.", ("metric", "value", "interval", "what it is")
+    caption, head = "Averages over documents.", ("metric", "value", "95 % interval", "meaning")
     return f"<h2>Metrics</h2>\n{_table(caption, head, rows)}"
 
 
-def _lengths(lengths: Sequence[figures.Length]) -> str:
-    caption = "Mean τ of documents with equally many sentences, and its 95 % interval (Student’s)."
+def _lengths(lengths: Sequence[figures.LengthGroup]) -> str:
+    caption = "Mean τ by number of sentences, with its 95 % interval (Student’s)."
     head = ("sentences", "documents", "τ", "95 % interval")
     rows = [
         (str(one.n), str(one.documents), f"{one.tau:.3f}", _interval(one.interval))
@@ -145,7 +145,7 @@ def _lengths(lengths: Sequence[figures.Length]) -> str:
     return f"""<h2>τ by number of sentences</h2>
 <div class="pair">
 {_figure(figures.tau_figure(lengths), caption)}
-<details{" open" if len(rows) <= UNFOLDED else ""}><summary>In numbers</summary>
+<details{" open" if len(rows) <= MAX_UNFOLDED_ROWS else ""}><summary>Values</summary>
 {_table("Mean τ by number of sentences.", head, rows)}
 </details>
 </div>"""
@@ -155,38 +155,39 @@ def _interval(ends: tuple[float, float] | None) -> str:
     return f"{ends[0]:.3f} to {ends[1]:.3f}" if ends else "–"
 
 
-def _places(solved: Sequence[Prediction]) -> str:
-    n = figures.usual_length(solved)
-    by_tenth = """All documents, by tenths of the text, of which each sentence takes an equal share:
-where each tenth of the true text (row) is read, in percent of the row. A right order is a band
-along the diagonal, as wide as a sentence; an order by chance is 10 everywhere."""
-    by_place = f"""Documents of {n} sentences, the most frequent number: at which place the sentence
-of each true place (row) is read, in percent of the row."""
+def _places(predictions: Sequence[Prediction]) -> str:
+    n = figures.most_frequent_length(predictions)
+    by_tenth = """All documents. Each sentence covers an equal share of its text. A row shows where
+the sentences of that tenth of the true text are predicted, in percent. Correct orders give a band
+along the diagonal, as wide as a sentence; random orders give 10 everywhere."""
+    by_place = f"""Documents with {n} sentences, the most frequent number. A row shows at which
+places the sentence of that true place is predicted, in percent."""
+    tenths, places = figures.position_shares(predictions), figures.place_shares(predictions, n)
     return f"""<h2>True place against predicted place</h2>
 <div class="pair">
-{_figure(figures.places_figure(figures.tenths(solved), "tenths", "tenth of the text"), by_tenth)}
-{_figure(figures.places_figure(figures.places(solved, n), "places", "place"), by_place)}
+{_figure(figures.places_figure(tenths, "tenths", "tenth of the text"), by_tenth)}
+{_figure(figures.places_figure(places, "places", "place"), by_place)}
 </div>"""
 
 
-def _confidence(solved: Sequence[Prediction], held_out: Sequence[Prediction]) -> str:
-    sure, right = _confidences(solved)
-    before, after = calibration_bins(sure, right), list[Bin]()
-    fitted = "There are no validation documents, so no temperature could be fitted."
-    rows = [("as given", *_calibration(before))]
+def _confidence(predictions: Sequence[Prediction], held_out: Sequence[Prediction]) -> str:
+    confidences, right = _confidences(predictions)
+    before, after = calibration_bins(confidences, right), list[Bin]()
+    note = "There are no validation documents, so no temperature could be fitted."
+    rows = [("unscaled", *_calibration(before))]
     if held_out:
         fit = temperature(*_confidences(held_out))
-        after = calibration_bins([tempered(one, fit) for one in sure], right)
+        after = calibration_bins([apply_temperature(one, fit) for one in confidences], right)
         rows += [(f"with temperature {fit:.3f}", *_calibration(after))]
-        fitted = f"""The temperature T is the one for which confidence<sup>1/T</sup> best tells
-which of {len(held_out)} validation documents are exactly right."""
-    caption = """Documents in ten bins of confidence. Above: the share of them whose whole order is
-right; on the dotted line, confidence is what it says. Below: how many they are."""
-    told = f"{sum(right) / len(right):.2%} of the orders are exactly right. {fitted}"
+        note = f"""The temperature T is fitted so that confidence<sup>1/T</sup> best predicts
+which of {len(held_out)} validation documents are ordered correctly."""
+    caption = """Documents in ten bins of confidence. Top: the share of them whose whole order is
+correct; the dotted line is perfect calibration. Bottom: the number of documents."""
+    table_caption = f"{sum(right) / len(right):.2%} of the orders are correct. {note}"
     return f"""<h2>Confidence</h2>
 <div class="pair">
 {_figure(figures.calibration_figure(before, after), caption)}
-{_table(told, ("confidence", "mean", "expected calibration error"), rows)}
+{_table(table_caption, ("confidence", "mean", "expected calibration error"), rows)}
 </div>"""
 
 
@@ -195,26 +196,26 @@ def _calibration(bins: Sequence[Bin]) -> tuple[str, str]:
     return f"{mean:.4f}", f"{expected_calibration_error(bins):.4f}"
 
 
-def _confidences(solved: Sequence[Prediction]) -> tuple[list[float], list[bool]]:
-    """Each document's confidence, and whether its order is exactly right."""
-    orders = [one.orders for one in solved]
-    return [one.ordering.confidence for one in solved], [found == true for found, true in orders]
+def _confidences(predictions: Sequence[Prediction]) -> tuple[list[float], list[bool]]:
+    """Each document's confidence, and whether its whole order is correct."""
+    right = [predicted == true for predicted, true in (one.orders for one in predictions)]
+    return [one.ordering.confidence for one in predictions], right
 
 
-def _documents(title: str, solved: Sequence[Prediction]) -> str:
-    return "\n".join([f"<h2>{title}</h2>", *map(_document, solved)])
+def _documents(title: str, predictions: Sequence[Prediction]) -> str:
+    return "\n".join([f"<h2>{title}</h2>", *map(_document, predictions)])
 
 
 def _document(one: Prediction) -> str:
     predicted, true = one.orders
     place, sentences = inverse(true), [f"<bdi>{_text(s)}</bdi>" for s in one.puzzle.sentences]
-    found = [f"{_place(place[i], place[i] == k)}{sentences[i]}" for k, i in enumerate(predicted)]
+    items = [f"{_place(place[i], place[i] == k)}{sentences[i]}" for k, i in enumerate(predicted)]
     return f"""<article>
 <h3>{_text(one.id)}</h3>
 <p>τ {kendall_tau(predicted, true):.2f}, confidence {one.ordering.confidence:.3g}</p>
 <div class="pair">
 <section><h4>True order</h4>{_list(sentences[i] for i in true)}</section>
-<section><h4>Order found, each sentence with its true place</h4>{_list(found)}</section>
+<section><h4>Predicted order, with true places</h4>{_list(items)}</section>
 </div>
 </article>"""
 
@@ -245,8 +246,8 @@ def _table(caption: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> 
 </table>"""
 
 
-def _of_many(solved: Sequence[Prediction]) -> list[Prediction]:
-    return [one for one in solved if len(one.puzzle.sentences) > 1]
+def _with_several_sentences(predictions: Sequence[Prediction]) -> list[Prediction]:
+    return [one for one in predictions if len(one.puzzle.sentences) > 1]
 
 
 def _text(text: str) -> str:

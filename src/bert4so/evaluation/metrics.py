@@ -1,8 +1,8 @@
-"""How right an order is: plain functions of two orders, with no tensors.
+"""Metrics: plain functions of a predicted and a true order, without tensors.
 
-A document of one sentence is in order whatever a system does. It is left out of every average
-here, unless `count_single=True` asks for the habit of some public systems, which count it as right
-(NSEG, ATTOrderNet, ConstraintGraph and NAON do; B-TSort and STaCK leave it out).
+A document of one sentence is always in order. Averages leave it out, unless `count_single=True`
+counts it as correct, as some public systems do (NSEG, ATTOrderNet, ConstraintGraph and NAON;
+B-TSort and STaCK leave it out).
 """
 
 from bisect import bisect_left
@@ -17,15 +17,15 @@ from bert4so.errors import UserError
 
 
 def kendall_tau(predicted: Order, true: Order) -> float:
-    """1 - 2 * (pairs the wrong way round) / (pairs): 1 for the true order, -1 for its reverse.
+    """1 - 2 * (pairs in the wrong order) / (pairs): 1 for the true order, -1 for its reverse.
 
-    1 for a document of one sentence, which has no pair. O(n log n).
+    1 for a document of one sentence, which has no pairs. O(n log n).
     """
     n = len(true)
     if n < 2:
         return 1.0
     place = inverse(true)
-    # A Fenwick tree over places: how many of the sentences read so far stand up to each.
+    # A Fenwick tree over true places: the number of sentences so far up to each place.
     tree = [0] * (n + 1)
     wrong = 0
     for read, sentence in enumerate(predicted):
@@ -33,7 +33,7 @@ def kendall_tau(predicted: Order, true: Order) -> float:
         while node > 0:
             earlier += tree[node]
             node &= node - 1
-        wrong += read - earlier  # those read before it that should have come later
+        wrong += read - earlier  # sentences predicted before it that belong after it
         node = place[sentence] + 1
         while node <= n:
             tree[node] += 1
@@ -42,7 +42,7 @@ def kendall_tau(predicted: Order, true: Order) -> float:
 
 
 def exact(predicted: Order, true: Order) -> float:
-    """1 where the whole order is right, else 0: its mean is the perfect match ratio."""
+    """1 if the whole order is correct, otherwise 0; its mean is the perfect match ratio."""
     return float(predicted == true)
 
 
@@ -50,7 +50,7 @@ def accuracy(predicted: Order, true: Order) -> float:
     """(sentences at their true place) / n.
 
     Public systems average it over all sentences (B-TSort, Re-BART, NSEG) or over documents (NAON,
-    ATTOrderNet, ConstraintGraph): here it is `accuracy` and `accuracy_by_document`.
+    ATTOrderNet, ConstraintGraph): `accuracy` and `accuracy_by_document` in `METRICS`.
     """
     return sum(p == t for p, t in zip(predicted, true, strict=True)) / len(true)
 
@@ -58,15 +58,15 @@ def accuracy(predicted: Order, true: Order) -> float:
 def rouge_s(predicted: Order, true: Order) -> float:
     """The share of pairs in the right order (skip-bigrams): (tau + 1) / 2.
 
-    B-TSort counts the edges of its graph instead, before it makes an order of them.
+    B-TSort counts the edges of its graph instead, before they become an order.
     """
     return (kendall_tau(predicted, true) + 1) / 2
 
 
 def common_subsequence(predicted: Order, true: Order) -> float:
-    """(the longest common subsequence) / n.
+    """(length of the longest common subsequence) / n.
 
-    Here averaged over documents; some public systems weigh documents by their sentences.
+    Averaged over documents; some public systems weight documents by their number of sentences.
     """
     place = inverse(true)
     # ends[k] is the earliest place at which a common subsequence of k + 1 sentences can end.
@@ -78,17 +78,17 @@ def common_subsequence(predicted: Order, true: Order) -> float:
 
 
 def first(predicted: Order, true: Order) -> float:
-    """1 where the first sentence is right (ConstraintGraph and STaCK report its mean)."""
+    """1 if the first sentence is correct (ConstraintGraph and STaCK report its mean)."""
     return float(predicted[0] == true[0])
 
 
 def last(predicted: Order, true: Order) -> float:
-    """1 where the last sentence is right."""
+    """1 if the last sentence is correct."""
     return float(predicted[-1] == true[-1])
 
 
 def within(places: int) -> Callable[[Order, Order], float]:
-    """(sentences at most so many places from their own) / n: B-TSort's displacement."""
+    """(sentences at most `places` places from their true place) / n: B-TSort's displacement."""
 
     def share(predicted: Order, true: Order) -> float:
         place = inverse(true)
@@ -99,10 +99,10 @@ def within(places: int) -> Callable[[Order, Order], float]:
 
 
 def consistency(readings: Sequence[Sequence[int]]) -> float:
-    """Of one document shuffled several times: the share of pairs of shuffles read alike.
+    """The share of pairs of shuffles of one document that get the same order.
 
-    A reading is the order found, as true places, so that it does not depend on the shuffle: 1 for a
-    system whose answer does not depend on how the sentences are given.
+    A reading is the predicted order as true places, which does not depend on the shuffle. A system
+    whose result does not depend on the input order has consistency 1.
     """
     pairs = list(combinations(readings, 2))
     return sum(one == other for one, other in pairs) / len(pairs)
@@ -110,7 +110,7 @@ def consistency(readings: Sequence[Sequence[int]]) -> float:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of one document, how it is averaged, and what it is in a few words."""
+    """A metric of one document, how it is averaged, and its meaning in a few words."""
 
     of: Callable[[Order, Order], float]
     by: Literal["document", "sentence"]
@@ -119,26 +119,26 @@ class Metric:
 
 METRICS = {
     "tau": Metric(kendall_tau, "document", "Kendall's tau"),
-    "pmr": Metric(exact, "document", "documents whose whole order is right"),
+    "pmr": Metric(exact, "document", "documents whose whole order is correct"),
     "accuracy": Metric(accuracy, "sentence", "sentences at their true place"),
-    "accuracy_by_document": Metric(accuracy, "document", "the same, every document weighing alike"),
-    "rouge_s": Metric(rouge_s, "document", "pairs of sentences in the right order"),
-    "lcs": Metric(common_subsequence, "document", "longest common subsequence, of all sentences"),
-    "first": Metric(first, "document", "documents whose first sentence is right"),
-    "last": Metric(last, "document", "documents whose last sentence is right"),
-    "within_1": Metric(within(1), "sentence", "sentences at most 1 place from their own"),
-    "within_2": Metric(within(2), "sentence", "sentences at most 2 places from their own"),
-    "within_3": Metric(within(3), "sentence", "sentences at most 3 places from their own"),
+    "accuracy_by_document": Metric(accuracy, "document", "the same, averaged over documents"),
+    "rouge_s": Metric(rouge_s, "document", "pairs of sentences in the correct order"),
+    "lcs": Metric(common_subsequence, "document", "sentences in the longest common subsequence"),
+    "first": Metric(first, "document", "documents whose first sentence is correct"),
+    "last": Metric(last, "document", "documents whose last sentence is correct"),
+    "within_1": Metric(within(1), "sentence", "sentences at most 1 place from their true place"),
+    "within_2": Metric(within(2), "sentence", "sentences at most 2 places from their true place"),
+    "within_3": Metric(within(3), "sentence", "sentences at most 3 places from their true place"),
 }
-"""All metrics. By document: the mean over documents; by sentence: weighed by their sentences."""
+"""All metrics: averaged over documents, or over documents weighted by number of sentences."""
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """The averages of `METRICS`, all but tau as shares of 1.
+    """The averages of `METRICS`, all except tau as shares of 1.
 
-    documents: how many documents the averages are over.
-    left_out:  how many documents of one sentence were left out of them.
+    documents: number of documents that the averages cover.
+    left_out:  number of documents of one sentence that they do not cover.
     """
 
     tau: float
@@ -164,36 +164,36 @@ class Metrics:
 
 
 def interchange(predicted: Order, true: Order, sentences: Sequence[str]) -> Order:
-    """The predicted order, identical sentences swapped so that they stand as in the true order.
+    """The predicted order with identical sentences swapped into the sequence of the true order.
 
-    The text that a reader sees is the same, so no metric may tell the two apart. (Some NeurIPS and
-    NSF documents repeat a sentence.) `sentences` are in the order of the puzzle.
+    The text is the same, so no metric may distinguish the two. (Some NeurIPS and NSF documents
+    repeat a sentence.) `sentences` are in the order of the puzzle.
     """
     copies = defaultdict[str, list[int]](list)
     for i in true:
         copies[sentences[i]].append(i)
-    given = {sentence: iter(indices) for sentence, indices in copies.items()}
-    return [next(given[sentences[i]]) for i in predicted]
+    unused = {sentence: iter(indices) for sentence, indices in copies.items()}
+    return [next(unused[sentences[i]]) for i in predicted]
 
 
-def counted(
+def scored_pairs(
     pairs: Iterable[tuple[Order, Order]], count_single: bool = False
 ) -> tuple[list[tuple[Order, Order]], int]:
-    """The (predicted, true) orders that averages are over, and how many are left out of them."""
+    """The (predicted, true) orders that averages cover, and the number of those left out."""
     every = list(pairs)
-    chosen = [pair for pair in every if count_single or len(pair[1]) > 1]
-    if not chosen:
-        raise UserError("nothing to measure: no document has more than one sentence")
-    return chosen, len(every) - len(chosen)
+    scored = [pair for pair in every if count_single or len(pair[1]) > 1]
+    if not scored:
+        raise UserError("cannot compute metrics: no document has more than one sentence")
+    return scored, len(every) - len(scored)
 
 
 def average(pairs: Iterable[tuple[Order, Order]], count_single: bool = False) -> Metrics:
     """The metrics of (predicted, true) orders."""
-    chosen, left_out = counted(pairs, count_single)
+    scored, left_out = scored_pairs(pairs, count_single)
     means = {}
     for name, metric in METRICS.items():
-        weights = [1 if metric.by == "document" else len(true) for _, true in chosen]
-        values = [metric.of(*pair) for pair in chosen]
+        weights = [1 if metric.by == "document" else len(true) for _, true in scored]
+        values = [metric.of(*pair) for pair in scored]
         total = sum(w * v for w, v in zip(weights, values, strict=True))
         means[name] = total / sum(weights)
-    return Metrics(**means, documents=len(chosen), left_out=left_out)
+    return Metrics(**means, documents=len(scored), left_out=left_out)

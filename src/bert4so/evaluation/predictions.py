@@ -1,4 +1,4 @@
-"""Orders found and true, matched by document: what `bert4so score` reads."""
+"""Read predicted and true orders from files, matched by document id, for `bert4so score`."""
 
 from collections import Counter
 from pathlib import Path
@@ -10,11 +10,11 @@ from bert4so.io.jsonl import Record, id_of, parse_records, sentences_of
 from bert4so.io.lines import read_lines
 
 Key = tuple[str, int]
-"""An id, and how often it stood in the file before: ids are not unique in every corpus."""
+"""An id and the number of its earlier occurrences: ids are not unique in every corpus."""
 
 
 def read_pairs(predicted: Path, true: Path) -> list[tuple[Order, Order]]:
-    """(predicted, true) for each document of the true file."""
+    """The (predicted, true) orders of each document in the true file."""
     answers, truths = _read(predicted), _read(true)
     for missing in truths.keys() - answers.keys():
         raise UserError(f"{predicted}: no order for document {quote(missing[0])} of {true}")
@@ -24,20 +24,20 @@ def read_pairs(predicted: Path, true: Path) -> list[tuple[Order, Order]]:
 
 
 def _pair(answer_where: str, answer: Record, true_where: str, truth: Record) -> tuple[Order, Order]:
-    found, true = answer["order"], truth["order"]
-    if len(found) != len(true):
-        counts = f"{len(found)} sentences, but {len(true)} in {true_where}"
-        raise UserError(f"{answer_where}: an order of {counts}")
+    predicted, true = answer["order"], truth["order"]
+    if len(predicted) != len(true):
+        lengths = f"{len(predicted)} sentences, but {true_where} has {len(true)}"
+        raise UserError(f"{answer_where}: the order has {lengths}")
     if "sentences" not in truth:
-        return found, true
+        return predicted, true
     sentences = sentences_of(truth, true_where)
     if len(sentences) != len(true):
-        raise UserError(f"{true_where}: {len(sentences)} sentences, an order of {len(true)}")
-    return interchange(found, true, sentences), true
+        raise UserError(f"{true_where}: {len(sentences)} sentences, but the order has {len(true)}")
+    return interchange(predicted, true, sentences), true
 
 
 def _read(path: Path) -> dict[Key, tuple[str, Record]]:
-    """Each record, its order checked, and where it stands."""
+    """Each record with its location, after a check of its order."""
     seen = Counter[str]()
     records = {}
     for where, record in parse_records(read_lines(path), str(path)):
@@ -49,5 +49,5 @@ def _read(path: Path) -> dict[Key, tuple[str, Record]]:
         records[name, seen[name]] = where, record
         seen[name] += 1
     if not records:
-        raise UserError(f"{path}: empty: wanted an order a line")
+        raise UserError(f"{path}: empty: must have one order per line")
     return records

@@ -1,4 +1,4 @@
-"""Whether one system is better than another, or only luckier: tests paired by document."""
+"""Significance of the difference between two systems: tests paired by document."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +19,9 @@ class Comparison:
     """One metric of two systems on the same documents.
 
     one, other:  their means.
-    t_test:      the probability of so great a difference, either way, were there none, by the
-                 paired t-test (the paper's).
-    permutation: the same by flipping at random which system a document's two values belong to: it
-                 assumes nothing of how they are spread.
+    t_test:      two-sided p-value of the paired t-test, which the paper uses.
+    permutation: two-sided p-value of the paired permutation test, which randomly swaps the two
+                 values of a document and assumes no distribution.
     """
 
     metric: str
@@ -38,40 +37,40 @@ class Comparison:
 
 
 def compare(ones: Sequence[Pair], others: Sequence[Pair], seed: int = 0) -> list[Comparison]:
-    """Every metric that is a mean over documents, of two systems' (predicted, true) orders.
+    """Compare two systems' (predicted, true) orders on every metric averaged over documents.
 
-    The two lists are of the same documents, in the same order.
+    Both lists have the same documents in the same order.
     """
-    found = []
+    comparisons = []
     for name, metric in METRICS.items():
         if metric.by == "document":
             one = np.array([metric.of(*pair) for pair in ones])
             other = np.array([metric.of(*pair) for pair in others])
             p_values = t_test(one - other), permutation_test(one - other, seed)
-            found.append(Comparison(name, float(one.mean()), float(other.mean()), *p_values))
-    return found
+            comparisons.append(Comparison(name, float(one.mean()), float(other.mean()), *p_values))
+    return comparisons
 
 
 def t_test(differences: NDArray[np.float64]) -> float:
-    """The p-value of the paired t-test; 1 where no document differs, or there is but one."""
+    """The p-value of the paired t-test; 1 if no document differs or there is only one."""
     if not differences.any() or len(differences) < 2:
         return 1.0
     if np.ptp(differences) == 0:
-        return 0.0  # all differ by the same: t is without bound
+        return 0.0  # all documents differ by the same amount: t is infinite
     return float(stats.ttest_1samp(differences, 0).pvalue)
 
 
 def permutation_test(differences: NDArray[np.float64], seed: int = 0) -> float:
-    """The p-value of the paired permutation test: all flips for few documents, else 9,999."""
+    """The p-value of the paired permutation test, over all swaps if few, otherwise over 9,999."""
     if not differences.any():
         return 1.0
-    nothing = np.zeros_like(differences)
-    tested = stats.permutation_test(
-        (differences, nothing),
+    zeros = np.zeros_like(differences)
+    result = stats.permutation_test(
+        (differences, zeros),
         lambda one, other, axis: np.mean(one - other, axis=axis),
         permutation_type="samples",
         n_resamples=RESAMPLES,
         batch=500,
         rng=np.random.default_rng(seed),
     )
-    return float(tested.pvalue)
+    return float(result.pvalue)

@@ -1,4 +1,4 @@
-"""The processes that evaluate a model: this one alone, or several that share the documents."""
+"""The processes of an evaluation: a single one, or several that share the documents."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -25,14 +25,14 @@ class Workers(Protocol):
         seed: int | str,
         advance: Callable[[int], None],
     ) -> list[Prediction]:
-        """Order every document once, and return all predictions in the order of the documents."""
+        """Order every document once; return all predictions in the order of the documents."""
 
     def close(self) -> None:
-        """End the shared work when all processes have come so far."""
+        """Wait for all processes and end the shared work."""
 
 
-class Alone:
-    """One process. It takes no PyTorch."""
+class SingleProcess:
+    """One process. It does not need PyTorch."""
 
     is_first = True
 
@@ -46,8 +46,8 @@ class Alone:
         seed: int | str,
         advance: Callable[[int], None],
     ) -> list[Prediction]:
-        """Order every document; `advance` is told how many."""
+        """Order every document; report progress to `advance`."""
         return solve(backend, documents, seed, advance)
 
     def close(self) -> None:
-        """Nothing is shared."""
+        """Do nothing: there is no shared work."""

@@ -15,7 +15,7 @@ from bert4so.config.schema import Settings
 from bert4so.config.toml import dump_toml
 from bert4so.data.corpus import find_corpus, read_split
 from bert4so.document import Puzzle
-from bert4so.evaluation.metrics import counted, kendall_tau
+from bert4so.evaluation.metrics import kendall_tau, scored_pairs
 from bert4so.evaluation.predictions import read_pairs
 from bert4so.experiments.plan import Cell
 from bert4so.experiments.store import TIMED_LENGTHS, TIMED_REPEATS
@@ -95,7 +95,7 @@ def _median_seconds(backend: Backend, puzzles: Sequence[Puzzle]) -> float:
 
 def _by_document(folder: Path) -> dict[str, list[float]]:
     """Of each test document that counts, in their order: its number of sentences, and its tau."""
-    pairs, _ = counted(read_pairs(folder / "predictions.jsonl", folder / "truth.jsonl"))
+    pairs, _ = scored_pairs(read_pairs(folder / "predictions.jsonl", folder / "truth.jsonl"))
     return {
         "sentences": [len(true) for _, true in pairs],
         "tau": [round(kendall_tau(*pair), 6) for pair in pairs],

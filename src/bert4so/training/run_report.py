@@ -12,7 +12,7 @@ from bert4so.config.schema import RunConfig
 from bert4so.config.toml import dump_toml
 from bert4so.data.corpus import Corpus
 from bert4so.document import Puzzle
-from bert4so.evaluation.evaluate import Prediction, measure, predictions, truths
+from bert4so.evaluation.evaluate import Prediction, measure, prediction_records, truth_records
 from bert4so.evaluation.metrics import Metrics
 from bert4so.io.atomic import write_atomic
 from bert4so.io.jsonl import write_records
@@ -67,8 +67,8 @@ def _write(
 ) -> None:
     draw(history, folder / "curves.png")
     if solved:
-        write_records(folder / "predictions.jsonl", predictions(solved))
-        write_records(folder / "truth.jsonl", truths(solved))
+        write_records(folder / "predictions.jsonl", prediction_records(solved))
+        write_records(folder / "truth.jsonl", truth_records(solved))
     # A path or an argument may hold bytes that are not UTF-8.
     card = _card(run, folder, facts, measured).encode(errors="backslashreplace")
     write_atomic(folder / "README.md", card)
