@@ -91,7 +91,7 @@ def test_a_finished_run_is_not_trained_again(config, documents, tmp_path):
 
 def test_what_cannot_be_trained_is_refused_before_anything_is_made(config, documents, tmp_path):
     corpus, out = Corpus(documents, documents), tmp_path / "run"
-    with pytest.raises(UserError, match=r'^config: no "corpus": it must be given'):
+    with pytest.raises(UserError, match=r'^config: missing key "corpus"'):
         train(config, out=out)
     with pytest.raises(UserError, match='corpus "none": no folder'):
         train(config, corpus="none", out=out)

@@ -16,7 +16,7 @@ from bert4so.common.progress import Advance, bars_are_shown, progress_bar, say
 from bert4so.document import Ordering, Puzzle
 from bert4so.errors import UserError
 from bert4so.inference.backend import fits
-from bert4so.inference.orderer import BUNDLED, MOST_PASSES, Orderer
+from bert4so.inference.orderer import BUNDLED, MAX_PASSES, Orderer
 from bert4so.io.files import STDIN
 from bert4so.io.jsonl import Record, to_json_line
 from bert4so.io.model_files import hash_model
@@ -52,7 +52,7 @@ def order(
         int,
         typer.Option(
             min=1,
-            max=MOST_PASSES,
+            max=MAX_PASSES,
             help="Number of shuffled readings to average.",
         ),
     ] = 1,

@@ -25,7 +25,7 @@ from bert4so.evaluation.evaluate import Prediction, measure, solve
 from bert4so.export.graph_weights import Weights, named
 from bert4so.export.quantization import quantized
 from bert4so.inference.backend import fits
-from bert4so.inference.onnx_model import FORMAT, JOINT, ExportedModel
+from bert4so.inference.onnx_model import FORMAT, OUTPUT_NAMES, ExportedModel
 from bert4so.io.atomic import write_atomic
 from bert4so.modeling.base import OrderingModel
 from bert4so.modeling.decoders.joint import JointDecoder
@@ -182,7 +182,9 @@ def _graph(model: OrderingModel[Any], documents: Sequence[Document]) -> onnx.Mod
             dynamo=True,
             opset_version=OPSET,
             input_names=names,
-            output_names=JOINT if isinstance(model.decoder, JointDecoder) else JOINT[:1],
+            output_names=OUTPUT_NAMES
+            if isinstance(model.decoder, JointDecoder)
+            else OUTPUT_NAMES[:1],
             dynamic_shapes={name: {0: batch, 1: second[name]} for name in names},
             verbose=False,
         )
