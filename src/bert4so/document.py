@@ -75,8 +75,13 @@ class Puzzle:
 
         The sentences are not validated again.
         """
-        puzzle = object.__new__(type(self))
-        object.__setattr__(puzzle, "sentences", tuple(self.sentences[i] for i in indices))
+        return self.unchecked(self.sentences[i] for i in indices)
+
+    @classmethod
+    def unchecked(cls, sentences: Iterable[str]) -> Self:
+        """A puzzle of sentences that have been validated, without a true order."""
+        puzzle = object.__new__(cls)
+        object.__setattr__(puzzle, "sentences", tuple(sentences))
         object.__setattr__(puzzle, "order", None)
         return puzzle
 

@@ -70,8 +70,11 @@ def _buffers(documents: Iterable[object], buffer: int) -> Iterator[list[Puzzle |
 
 
 def _puzzle(document: object) -> Puzzle | UserError:
+    """The document as a puzzle; one that is a puzzle has been validated before."""
     try:
-        puzzle = Puzzle(as_sentences(document))
+        puzzle = (
+            document if isinstance(document, Puzzle) else Puzzle.unchecked(as_sentences(document))
+        )
         check_length(puzzle)
     except UserError as error:
         return error
