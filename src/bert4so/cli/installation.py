@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from bert4so.common.machine import processor
 from bert4so.data.corpus import corpora, corpus_roots
 from bert4so.inference.orderer import BUNDLED
-from bert4so.text.encoder_files import DEFAULT, locate
+from bert4so.text.encoder_files import DEFAULT_ENCODER, locate
 from bert4so.text.nouns import find_tagger, full_name
 
 EXTRAS = {
@@ -50,6 +50,6 @@ def _versioned(package: str) -> str:
 
 
 def _encoder() -> str:
-    place = locate(DEFAULT)
-    found = "not here: it will be asked of the hub" if place == DEFAULT else place
-    return f"{DEFAULT}: {found}"
+    place = locate(DEFAULT_ENCODER)
+    found = "not here: it will be asked of the hub" if place == DEFAULT_ENCODER else place
+    return f"{DEFAULT_ENCODER}: {found}"
