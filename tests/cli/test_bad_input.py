@@ -64,7 +64,7 @@ def test_evaluate(bert4so, trained, bad, tmp_path):
         says(
             bert4so("evaluate", trained, corpus),
             corpus,
-            ": no test.jsonl in it, and none in .gz or .zst",
+            ": has no test.jsonl, test.jsonl.gz or test.jsonl.zst",
         )
 
 
@@ -74,7 +74,7 @@ def test_train(bert4so, bad, encoder, tmp_path):
         bad[0].rename(tmp_path / "train.jsonl")
         says(bert4so("train", tmp_path / "run.toml"), tmp_path / "train.jsonl", bad[1])
     else:
-        missing = ": no train.jsonl in it, and none in .gz or .zst"
+        missing = ": has no train.jsonl, train.jsonl.gz or train.jsonl.zst"
         says(bert4so("train", tmp_path / "run.toml"), tmp_path, missing)
 
 
