@@ -61,7 +61,7 @@ def test_evaluate_reports_invalid_input(bert4so, trained, bad, tmp_path):
         check_error(
             bert4so("evaluate", trained, corpus),
             corpus,
-            ": no test.jsonl in it, and none in .gz or .zst",
+            ": has no test.jsonl, test.jsonl.gz or test.jsonl.zst",
         )
 
 
@@ -71,7 +71,7 @@ def test_train_reports_invalid_input(bert4so, bad, encoder, tmp_path):
         bad[0].rename(tmp_path / "train.jsonl")
         check_error(bert4so("train", tmp_path / "run.toml"), tmp_path / "train.jsonl", bad[1])
     else:
-        missing = ": no train.jsonl in it, and none in .gz or .zst"
+        missing = ": has no train.jsonl, train.jsonl.gz or train.jsonl.zst"
         check_error(bert4so("train", tmp_path / "run.toml"), tmp_path, missing)
 
 

@@ -215,7 +215,7 @@ def test_score_matches_hand_computed_metrics(bert4so, tmp_path):
     [
         (["train", "none.toml"], "none.toml: no such file"),
         (["order", "none.txt", "--model", "none"], "none.txt: No such file or directory"),
-        (["evaluate", "none", "none"], 'corpus "none": no folder of that name here'),
+        (["evaluate", "none", "none"], 'corpus "none" not found: no such folder here'),
         (["score", "none.jsonl", "none.jsonl"], "none.jsonl: No such file or directory"),
     ],
 )
@@ -262,4 +262,7 @@ def test_a_corpus_name_can_be_a_number(bert4so, tmp_path, monkeypatch):
     Path("run.toml").write_text('system = "bert4so"\ncorpus = "none"\n')
     Path("2020").mkdir()
     code, _, err = bert4so("train", "run.toml", "--corpus", "2020")
-    assert (code, err) == (2, "bert4so: 2020: no train.jsonl in it, and none in .gz or .zst\n")
+    assert (code, err) == (
+        2,
+        "bert4so: 2020: has no train.jsonl, train.jsonl.gz or train.jsonl.zst\n",
+    )

@@ -19,7 +19,7 @@ from bert4so.data import sentences
 from bert4so.data.forms import FORMS
 from bert4so.data.readers import anthology, awards
 from bert4so.data.readers.raw_document import Columns, RawDocument
-from bert4so.data.sentences import split_text, with_sentences
+from bert4so.data.sentences import split_running_text, split_text
 from bert4so.document import MAX_SENTENCE_CHARACTERS, check_order, check_sentences
 from bert4so.errors import MAX_QUOTED_CHARACTERS, UserError
 from bert4so.io import csv_rows, jsonl, lines, text
@@ -192,9 +192,9 @@ def test_pysbd_gets_bounded_pieces(monkeypatch):
 
 def test_running_text_length_limit():
     some = [RawDocument("f:1", "a", text="x" * 500_001), RawDocument("f:2", "b", ("one", "two"))]
-    with pytest.raises(UserError, match="f:1: running text of more than 500,000 characters"):
-        list(with_sentences(some))
-    assert [one.id for one in with_sentences(some, on_bad=Skipping())] == ["b"]
+    with pytest.raises(UserError, match="f:1: running text longer than 500,000 characters"):
+        list(split_running_text(some))
+    assert [one.id for one in split_running_text(some, on_bad=Skipping())] == ["b"]
 
 
 # Truncated files
@@ -449,7 +449,9 @@ def test_xml_with_a_doctype_is_refused(tmp_path, encoding):
     for form, content in (("nsf-awards", award), ("acl-anthology", papers)):
         path = tmp_path / f"{form}.xml"
         path.write_bytes(content.encode(encoding))
-        assert refusal(path, form) == f"{path}: XML with a DOCTYPE is not read: remove the DOCTYPE"
+        assert (
+            refusal(path, form) == f"{path}: XML with a DOCTYPE is not allowed: remove the DOCTYPE"
+        )
 
 
 def test_paper_size_limit(tmp_path, monkeypatch):
@@ -459,7 +461,7 @@ def test_paper_size_limit(tmp_path, monkeypatch):
     path.write_bytes(gzip.compress((top + "".join(map(paper, range(3000)))).encode() + b"<x"))
     assert ": not XML: " in refusal(path, "acl-anthology")  # all papers were read before the error
     path.write_bytes(gzip.compress((top + paper(1) + paper(2, "x" * 10**6)).encode()))
-    assert refusal(path, "acl-anthology") == f"{path}: an XML element of more than 50,000 bytes"
+    assert refusal(path, "acl-anthology") == f"{path}: an XML element with more than 50,000 bytes"
     assert [one.id for one in read("acl-anthology", path, Skipping())] == ["2020.x-1.1"]
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save
 
-from bert4so.data.corpus import Corpus, hashes
+from bert4so.data.corpus import Corpus, hash_splits
 from bert4so.document import Document
 from bert4so.errors import UserError
 from bert4so.evaluation.metrics import average
@@ -283,8 +283,8 @@ def test_the_hash_of_a_split_is_that_of_its_ids_and_sentences_alone():
         [Document("aone", ("two",))],
         [Document("a", ("one",)), Document("two", ("two",))],
     ]
-    found = [hashes(Corpus(some, [a], [b])) for some in variants]
+    found = [hash_splits(Corpus(some, [a], [b])) for some in variants]
     assert len({one["train"] for one in found}) == len(variants)
     assert len({(one["valid"], one["test"], one["seed"]) for one in found}) == 1
     again = Document("a", ("one", "two"))
-    assert hashes(Corpus([again], [], []))["train"] == found[1]["train"]
+    assert hash_splits(Corpus([again], [], []))["train"] == found[1]["train"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bert4so.common.progress import progress_bar, say
-from bert4so.data.corpus import find_corpus, splits_there
+from bert4so.data.corpus import find_corpus, read_existing_splits
 from bert4so.data.stats import Statistics, statistics
 from bert4so.errors import UserError
 from bert4so.experiments.plan_file import Plan
@@ -56,4 +56,4 @@ def _known(plan: Plan, results: Path) -> dict[str, dict[str, Any]]:
 
 
 def _counted(folder: Path) -> Statistics:
-    return statistics(splits_there(folder), load_tokenizer())
+    return statistics(read_existing_splits(folder), load_tokenizer())

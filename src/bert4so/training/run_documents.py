@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bert4so.common.progress import say
 from bert4so.config.schema import RunConfig
-from bert4so.data.corpus import Corpus, find_corpus, read_splits, sampled
+from bert4so.data.corpus import Corpus, find_corpus, read_splits, sample_documents
 from bert4so.data.join import join
 from bert4so.io.on_error import OnBad, stop
 
@@ -18,7 +18,7 @@ def splits_of(run: RunConfig, on_bad: OnBad = stop, own: Corpus | None = None) -
 
     def sample(splits: Corpus) -> Corpus:
         # By the ids of the corpus itself: the same documents whether it is the run's own or joined.
-        return replace(splits, train=sampled(splits.train, run.train_documents))
+        return replace(splits, train=sample_documents(splits.train, run.train_documents))
 
     def read(name: str, needed: Sequence[str]) -> Corpus:
         return read_splits(find_corpus(name), on_bad, needed)
@@ -35,6 +35,6 @@ def splits_of(run: RunConfig, on_bad: OnBad = stop, own: Corpus | None = None) -
     # After joining: what is held out and not in the sample is held out all the same.
     return replace(
         splits,
-        valid=sampled(splits.valid, run.valid_documents),
-        test=sampled(splits.test, run.test_documents),
+        valid=sample_documents(splits.valid, run.valid_documents),
+        test=sample_documents(splits.test, run.test_documents),
     )

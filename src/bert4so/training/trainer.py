@@ -14,7 +14,7 @@ from bert4so.common.value_trees import difference
 from bert4so.config.schema import RunConfig, Values
 from bert4so.config.toml import dump_toml
 from bert4so.data.batches import Batching, epoch_batches
-from bert4so.data.corpus import Corpus, hashes
+from bert4so.data.corpus import Corpus, hash_splits
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.errors import UserError, quote, shorten
@@ -59,7 +59,7 @@ class Trainer:
             self.model.input.prepare([*splits.valid, *splits.test])
         self.splits = _fitting(self.model, splits, on_bad)
         _check_enough(self.splits, has_test=bool(splits.test))
-        self.documents = hashes(self.splits)
+        self.documents = hash_splits(self.splits)
         self.sizes = [self.model.input.size(shuffle(d, run.seed)) for d in self.splits.train]
         self.steps_an_epoch = -(-len(self.splits.train) // run.train.batch)
         # How many they will be is not known of a run by the clock.

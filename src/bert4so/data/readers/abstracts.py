@@ -1,12 +1,12 @@
-"""Abstracts of NeurIPS, AAN and NSF, in sentences and divided, as the field hands them on.
+"""Abstracts of NeurIPS, AAN and NSF in the two layouts in which they are distributed.
 
-A document a line, <eos> between sentences, a file a split: train.lower, val.lower and test.lower
-(github.com/DeepLearnXMU/NSEG, nips/), or train.tsv, dev.tsv and test.tsv
-(github.com/steven640pixel/nonautoregressive-sentence-ordering, which has SIND so, too).
+One document per line, <eos> between sentences, one file per split: train.lower, val.lower and
+test.lower (github.com/DeepLearnXMU/NSEG, nips/), or train.tsv, dev.tsv and test.tsv
+(github.com/steven640pixel/nonautoregressive-sentence-ordering, which also has SIND).
 
-Or a document a file, a sentence a line, in txt_tokenized/, and the names of each split's documents
-in split/: what Logeswaran et al. (2018) give those who ask, as it is read by prepare_data.py of
-github.com/shrimai/Topological-Sort-for-Sentence-Ordering.
+Or one document per file, one sentence per line, in txt_tokenized/, and lists of the documents of
+each split in split/: the data that Logeswaran et al. (2018) share on request, as read by
+prepare_data.py of github.com/shrimai/Topological-Sort-for-Sentence-Ordering.
 """
 
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ from bert4so.io.text import parse_sentences
 
 END = "<eos>"
 TEXTS = "txt_tokenized"
-YEARS = {"2013le_papers": "train", "2014_papers": "valid", "2015_papers": "test"}
-"""The lists of NeurIPS, which are named for years; the others' are train, valid and test."""
+SPLIT_OF_LIST = {"2013le_papers": "train", "2014_papers": "valid", "2015_papers": "test"}
+"""The lists of NeurIPS are named by year; those of the others are train, valid and test."""
 
 
 def read_abstracts(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
-    """A file a document where there is a folder txt_tokenized, else a line a document."""
+    """Read one document per file if there is a folder txt_tokenized, else one per line."""
     if (files.path / TEXTS).is_dir():
         return _from_files(files, on_bad)
     return _from_lines(files, on_bad)
@@ -37,7 +37,7 @@ def _from_lines(files: Files, on_bad: OnBad) -> Iterator[RawDocument]:
     for path in files.find("*.lower", "*.tsv", "*.txt"):
         name, split = path.name.partition(".")[0], split_of(path)
         if split is None and path != files.path:
-            continue  # a vocabulary, or a note to the reader
+            continue  # a vocabulary or a README
         for number, line in enumerate(read_lines(path, files.on_bytes_read), start=1):
             where = f"{path}:{number}"
             try:
@@ -50,14 +50,14 @@ def _from_lines(files: Files, on_bad: OnBad) -> Iterator[RawDocument]:
 
 
 def _sentences(line: Line, where: str) -> tuple[str, ...]:
-    """The sentences of a document on one line; none of a blank line."""
+    """The sentences of a document on one line; empty for a blank line."""
     text = text_of(line)
     sentences = tuple(map(str.strip, text.split(END)))
     if sentences == ("",):
         return ()
     if len(sentences) == 1 and "\t" in text:
-        # Not one sentence, but a table, which others keep in files of the same names.
-        raise UserError(f"{where}: tabs between sentences: wanted {END}")
+        # A table, which other datasets keep in files with the same names.
+        raise UserError(f"{where}: sentences must be separated by {END} (got tabs)")
     return sentences
 
 
@@ -68,7 +68,7 @@ def _from_files(files: Files, on_bad: OnBad) -> Iterator[RawDocument]:
         try:
             sentences = parse_sentences(read_lines(path, files.on_bytes_read), str(path))
             if not sentences:
-                raise UserError(f"{path}: empty: wanted a sentence a line")
+                raise UserError(f"{path}: contains no sentences: write one per line")
         except UserError as error:
             on_bad(error)
         else:
@@ -76,9 +76,9 @@ def _from_files(files: Files, on_bad: OnBad) -> Iterator[RawDocument]:
 
 
 def _listed(files: Files, lists: Path, on_bad: OnBad) -> Iterator[tuple[str, Path, str | None]]:
-    """The id, file and split of each document that stands in a list; others are no part of it."""
+    """Yield the id, file and split of each listed document; documents in no list are ignored."""
     for names in sorted(lists.iterdir()):
-        split = YEARS.get(names.name.partition(".")[0], split_of(names))
+        split = SPLIT_OF_LIST.get(names.name.partition(".")[0], split_of(names))
         if split is None:
             continue
         files.confine(names, f"{names}")
@@ -105,7 +105,7 @@ def _file_of(name: str, files: Files, where: str) -> Path:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # the name is longer than any file's
+    except OSError:  # the name is too long for a file
         return False
 
 
