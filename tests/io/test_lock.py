@@ -102,8 +102,8 @@ def test_a_folder_in_which_nothing_was_written_is_removed_if_it_was_new(tmp_path
         (["input"], True, "neither empty nor a run"),
         (["run.toml", "input"], False, "pass --resume to continue it"),
         (["run.toml", "input"], True, None),
-        (["run.toml", "metrics.json"], False, "holds a finished run"),
-        (["run.toml", "metrics.json"], True, "holds a finished run"),
+        (["run.toml", "metrics.json"], False, "contains a finished run"),
+        (["run.toml", "metrics.json"], True, "contains a finished run"),
     ],
 )
 def test_training_starts_only_in_an_empty_folder_or_its_own(tmp_path, files, resume, message):
