@@ -58,7 +58,7 @@ def test_joined_corpora_exclude_held_out_documents(bert4so, stories, encoder, tm
     args = ["train", tmp_path / "run.toml", "--out", tmp_path / "run"]
     code, _, err = bert4so(*args, *(part for one in sets for part in ("--set", one)))
     assert code == 0, err
-    assert err.startswith(f"{kept} documents to learn from; {160 - kept} left out, ")
+    assert err.startswith(f"{kept} training documents; {160 - kept} left out, ")
     facts = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert facts["left_out_of_training"] == 160 - kept
 

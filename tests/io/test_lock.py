@@ -102,8 +102,8 @@ def test_new_run_folder_is_removed_if_nothing_was_written(tmp_path):
         (["input"], True, "neither empty nor a run"),
         (["run.toml", "input"], False, "pass --resume to continue it"),
         (["run.toml", "input"], True, None),
-        (["run.toml", "metrics.json"], False, "holds a finished run"),
-        (["run.toml", "metrics.json"], True, "holds a finished run"),
+        (["run.toml", "metrics.json"], False, "contains a finished run"),
+        (["run.toml", "metrics.json"], True, "contains a finished run"),
     ],
 )
 def test_check_folder_accepts_empty_and_resumable_folders(tmp_path, files, resume, message):
