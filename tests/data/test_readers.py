@@ -415,7 +415,7 @@ BROKEN = {
         read_vist,
         "a.story-in-sequence.json",
         vist(photo(3, 0, "A."), photo("4", 0, "B.")),
-        ": annotation 0 must be a list of one object with a story_id (got [{'original_text': 'A.', ",
+        ": annotation 0 must be a list of one object with a story_id (got [{'original_text': ",
     ),
     "a row too short": (
         read_rocstories,
