@@ -55,9 +55,8 @@ def check_split(
 ) -> Iterator[Finding]:
     """Find problems in a single split."""
     where = "/".join(place)
-    yield Finding(
-        f"{where}: single-sentence documents", [d.id for d in documents if len(d.sentences) == 1]
-    )
+    single = [document.id for document in documents if len(document.sentences) == 1]
+    yield Finding(f"{where}: single-sentence documents", single)
     # A single sentence may start with "First," by chance; two of them make a list.
     yield Finding(f'{where}: numbered sentences ("1)")', _enumerated(documents, NUMBERED))
     yield Finding(f'{where}: ordinal words ("First,")', _enumerated(documents, ORDINAL))

@@ -45,7 +45,7 @@ def overlaps(groups: Mapping[Group, Sequence[Document]]) -> Iterator[Overlap[Gro
         group: [tuple(map(fingerprint, document.sentences)) for document in documents]
         for group, documents in groups.items()
     }
-    frequency = Counter(one for rows in prints.values() for row in rows for one in set(row))
+    frequency = Counter(key for rows in prints.values() for row in rows for key in set(row))
     whole, part = Counter[tuple[Fingerprints, Group]](), Counter[tuple[Fingerprints, Group]]()
     for group, rows in prints.items():
         for row in rows:
@@ -63,4 +63,4 @@ def overlaps(groups: Mapping[Group, Sequence[Document]]) -> Iterator[Overlap[Gro
 
 def _pairs(row: Fingerprints, frequency: Mapping[int, int]) -> Iterator[Fingerprints]:
     """The pairs of a document's sentences that also occur in other documents."""
-    return combinations(sorted({one for one in row if one and frequency[one] > 1}), 2)
+    return combinations(sorted({key for key in row if key and frequency[key] > 1}), 2)

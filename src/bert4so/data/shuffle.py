@@ -10,10 +10,10 @@ EVALUATION_SEED = 0
 def shuffle(document: Document, seed: int | str) -> Puzzle:
     """Shuffle a document by a hash of the seed and its id.
 
-    The puzzle depends on nothing else, so it is the same on every machine and for every system.
+    The puzzle depends only on these and the sentences, so it is the same on every machine and
+    for every system.
     """
-    shuffled = sorted(
-        range(len(document.sentences)), key=lambda i: stable_hash(seed, document.id, i)
-    )
+    indices = range(len(document.sentences))
+    shuffled = sorted(indices, key=lambda i: stable_hash(seed, document.id, i))
     # shuffled[k] is the true position of the puzzle's k-th sentence; `order` is the inverse.
     return Puzzle(tuple(document.sentences[i] for i in shuffled), inverse(shuffled))

@@ -26,7 +26,7 @@ class JsonlWriter(ResumableWriter):
         self._open(os.O_CREAT | os.O_EXCL)
 
     def truncate(self) -> None:
-        os.ftruncate(self._open(), sum(piece.bytes for piece in self.kept))
+        os.ftruncate(self._open(), sum(piece.bytes for piece in self.intact_pieces))
 
     def _open(self, flags: int = 0) -> int:
         # O_APPEND always writes at the current end, so truncating the open file is safe.

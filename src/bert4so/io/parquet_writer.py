@@ -26,15 +26,15 @@ class ParquetWriter(ResumableWriter):
         self.pyarrow, self.parquet = need_pyarrow(path)
         self.schema: Any = None
         super().__init__(path, settings, line_by_line=False)
-        self.number = len(self.kept)
+        self.number = len(self.intact_pieces)
 
     def create(self) -> None:
         self.path.mkdir()
 
     def truncate(self) -> None:
-        for part in self._after(len(self.kept)):
+        for part in self._after(len(self.intact_pieces)):
             part.unlink()
-        if self.kept:
+        if self.intact_pieces:
             self.schema = self.parquet.read_schema(self._part(0))
 
     def hash_piece(self, number: int, start: int, size: int) -> str | None:

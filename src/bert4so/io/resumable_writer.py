@@ -48,11 +48,11 @@ class ResumableWriter(ABC):
         self.resuming = path.exists()
         self.state = State(path)
         try:
-            self.kept = self._check() if self.resuming else []
+            self.intact_pieces = self._check() if self.resuming else []
         except BaseException:
             self.state.close()
             raise
-        self.done = sum(piece.documents for piece in self.kept)
+        self.done = sum(piece.documents for piece in self.intact_pieces)
         self._new_piece()
 
     def start(self, documents: Iterator[Record], source: Path) -> None:
@@ -61,7 +61,7 @@ class ResumableWriter(ABC):
         If these are not the documents that were answered, raise `UserError` and change nothing.
         """
         first = 1
-        for piece in self.kept:
+        for piece in self.intact_pieces:
             if _hash_documents(islice(documents, piece.documents)) != piece.input:
                 raise UserError(
                     f"{source}: {_documents(first, piece)} differ from the documents answered in "
@@ -71,7 +71,7 @@ class ResumableWriter(ABC):
         with self._writing():
             if self.resuming:
                 self.truncate()
-                self.state.resume(len(self.kept))
+                self.state.resume(len(self.intact_pieces))
             else:
                 self.state.begin(self.settings)
                 self.create()
@@ -113,7 +113,7 @@ class ResumableWriter(ABC):
 
     @abstractmethod
     def truncate(self) -> None:
-        """Remove everything behind `self.kept`."""
+        """Remove everything behind `self.intact_pieces`."""
 
     @abstractmethod
     def hash_piece(self, number: int, start: int, size: int) -> str | None:
@@ -139,10 +139,10 @@ class ResumableWriter(ABC):
         """The recorded pieces that OUT contains; raises `UserError` for any other content."""
         self.state.check(self.settings)
         self.check_rest()
-        kept: list[Piece] = []
+        intact: list[Piece] = []
         start, first = 0, 1
         for piece in self.state.pieces:
-            digest = self.hash_piece(len(kept), start, piece.bytes)
+            digest = self.hash_piece(len(intact), start, piece.bytes)
             if digest is None:  # OUT was truncated here
                 break
             if digest != piece.output:
@@ -150,9 +150,9 @@ class ResumableWriter(ABC):
                     f"{self.path}: the answers to {_documents(first, piece)} are damaged or were "
                     f"changed: delete {self.path} to start again"
                 )
-            kept.append(piece)
+            intact.append(piece)
             start, first = start + piece.bytes, first + piece.documents
-        return kept
+        return intact
 
     def _new_piece(self) -> None:
         self.documents, self.bytes, self.since = 0, 0, 0.0
