@@ -1,4 +1,4 @@
-"""Exported models: the same answers without PyTorch, alone and among others."""
+"""Exported models give the same results without PyTorch, alone and in a batch."""
 
 import json
 import shutil
@@ -23,15 +23,15 @@ from conftest import tiny_run
 from tiny import make_encoder
 
 TESTED_SYSTEMS = ["bert4so"]
-STRETCHED = export.stretched
+EXPAND_INPUTS = export.expand_inputs
 TAUGHT = 60
-"""Steps after which a tiny model knows the order: it has something to lose."""
+"""Number of steps after which a tiny model has learned the order."""
 
 LONG = {"id": "long", "sentences": ["bread " * 9] * 20}
 
 
 def exported_from(kind, documents, place, *forms, system="bert4so"):
-    """A folder with a model in some forms, and the run that they were made of."""
+    """A folder with a run and exports of it."""
     encoder = make_encoder(kind, place / "encoder")
     run = tiny_run(system, encoder, place, model={"pooling": "mean"})
     trainer = Trainer(run, Corpus(documents, documents, documents), place)
@@ -39,7 +39,7 @@ def exported_from(kind, documents, place, *forms, system="bert4so"):
         trainer.learner.step([shuffle(document, epoch) for document in documents])
     save_model(place / "run", run, trainer.model)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quantization, "FEW", 0)
+        patch.setattr(quantization, "MAX_FLOAT_VALUES", 0)
         for form in forms:
             compared = export.export(
                 *load_model(place / "run"), place / form, documents, form == "int8", "made"
@@ -59,7 +59,7 @@ def scores(backend, puzzles):
 
 
 @pytest.mark.parametrize("kind", ["mpnet", "modernbert"])
-def test_other_kinds_of_encoders_are_exported_too(kind, documents, puzzles, tmp_path):
+def test_other_kinds_of_encoders_can_be_exported(kind, documents, puzzles, tmp_path):
     test_the_scores_are_those_of_pytorch(
         exported_from(kind, documents, tmp_path, "float32"), puzzles
     )
@@ -72,14 +72,14 @@ def test_the_scores_are_those_of_pytorch(place, puzzles):
         assert ours == pytest.approx(theirs, rel=1e-4, abs=1e-5)
 
 
-def test_in_int8_they_are_near(place, puzzles):
+def test_the_scores_in_int8_are_close(place, puzzles):
     exact = np.concatenate(scores(ExportedModel.load(place / "float32"), puzzles))
     near = np.concatenate(scores(ExportedModel.load(place / "int8"), puzzles))
     assert 0 < np.abs(near - exact).max() < 0.3 * exact.std()
 
 
 @pytest.mark.parametrize("form", ["float32", "int8"])
-def test_a_document_is_answered_alone_as_among_others(place, puzzles, form):
+def test_scores_do_not_depend_on_the_other_documents_of_a_batch(place, puzzles, form):
     exported = ExportedModel.load(place / form)
     together = scores(exported, puzzles)
     for puzzle, among in zip(puzzles, together, strict=True):
@@ -87,7 +87,7 @@ def test_a_document_is_answered_alone_as_among_others(place, puzzles, form):
 
 
 @pytest.mark.parametrize("form", ["float32", "int8"])
-def test_any_number_of_sentences_is_ordered(place, form):
+def test_documents_of_any_length_are_ordered(place, form):
     orderer = Orderer.from_pretrained(place / form)
     for n in (1, 2, 40, 150):
         sentences = [f"we go out on day {i}" for i in range(n)]
@@ -97,21 +97,21 @@ def test_any_number_of_sentences_is_ordered(place, form):
 
 
 @pytest.mark.parametrize("form", ["float32", "int8"])
-def test_what_was_exported_can_go_on_learning(place, form, documents, tmp_path):
+def test_an_export_can_be_fine_tuned(place, form, documents, tmp_path):
     run, model = load_model(place / "run")
     again = run.model_copy(update={"start": str(place / form)})
     trainer = Trainer(again, Corpus(documents, documents, documents), tmp_path)
     kept, own = model.state_dict(), trainer.model.state_dict()
     assert kept.keys() == own.keys()
     for name, weight in kept.items():
-        # Half of a 63rd of the greatest in its line is the most that int8 takes away.
+        # The rounding error of int8 is at most half of a 63rd of the maximum of a line.
         near = weight.abs().max() / 126 + 1e-6 if form == "int8" else 0
         assert (weight - own[name]).abs().max() <= near, name
     first = trainer.learner.step([shuffle(document, 0) for document in documents])
-    assert first.loss < 1  # it knows what it has learned
+    assert first.loss < 1  # it starts from the trained weights
 
 
-def test_what_was_not_exported_whole_cannot_go_on_learning(place, documents, tmp_path):
+def test_an_export_without_all_weights_cannot_be_fine_tuned(place, documents, tmp_path):
     folder = shutil.copytree(place / "float32", tmp_path / "m")
     graph = onnx.load(folder / "model.onnx")
     for node in graph.graph.node:
@@ -130,56 +130,58 @@ def test_what_was_not_exported_whole_cannot_go_on_learning(place, documents, tmp
         )
 
 
-def test_what_does_not_fit_is_refused_by_the_model_itself(place):
+def test_check_refuses_a_document_that_does_not_fit_a_row(place):
     with pytest.raises(UserError, match="too long"):
         ExportedModel.load(place / "float32").check(Puzzle(("bread " * 30,) * 40))
 
 
 @pytest.fixture
 def trained_place(place, documents, tmp_path):
-    """A run's folder beside a corpus of its own, of which one document is too long for a row."""
+    """The folder of a run, and a corpus with one document that does not fit a row."""
     records = [{"id": d.id, "sentences": d.sentences} for d in documents]
     write_records(tmp_path / "valid.jsonl", [LONG, *records])
     return place / "run", tmp_path
 
 
-def test_the_command_says_how_near_it_came_on_what_fits(bert4so, trained_place):
+def test_the_command_reports_a_comparison_on_documents_that_fit(bert4so, trained_place):
     run, corpus = trained_place
     out = corpus / "out"
-    code, printed, said = bert4so("export", run, "--out", out, "--corpus", corpus)
-    assert code == 0, said
+    code, printed, err = bert4so("export", run, "--out", out, "--corpus", corpus)
+    assert code == 0, err
     assert printed.startswith("100.00% of 20 documents in the same order; tau ")
     assert {path.name for path in out.iterdir()} == {
         *("model.onnx", "tokenizer.json", "layout.json", "config.json", "export.json", "README.md")
     }
-    code, _, said = bert4so("export", run, "--out", out, "--corpus", corpus)
-    assert (code, "exists" in said) == (2, True)
+    code, _, err = bert4so("export", run, "--out", out, "--corpus", corpus)
+    assert (code, "exists" in err) == (2, True)
 
 
-def test_where_nothing_fits_nothing_is_exported(bert4so, trained_place):
+def test_nothing_is_exported_if_no_document_fits(bert4so, trained_place):
     run, corpus = trained_place
     write_records(corpus / "valid.jsonl", [LONG])
-    code, _, said = bert4so("export", run, "--out", corpus / "out", "--corpus", corpus)
-    assert (code, "none of the documents to compare on fits" in said) == (2, True)
+    code, _, err = bert4so("export", run, "--out", corpus / "out", "--corpus", corpus)
+    assert (code, "all documents are too long" in err) == (2, True)
     assert not list(corpus.glob("out*"))
 
 
 @pytest.mark.parametrize("int8", [False, True])
-def test_a_bad_copy_is_refused_and_not_left(bert4so, trained_place, monkeypatch, int8):
+def test_an_export_that_differs_too_much_is_refused_and_removed(
+    bert4so, trained_place, monkeypatch, int8
+):
     run, corpus = trained_place
 
     def spoiled(model):
-        model = STRETCHED(model)
+        model = EXPAND_INPUTS(model)
         (last,) = [node for node in model.graph.node if "scores" in node.output]
         last.output[0] = "turned"
         model.graph.node.append(onnx.helper.make_node("Neg", ["turned"], ["scores"]))
         return model
 
     options = ["--corpus", corpus, *(["--int8"] if int8 else [])]
-    monkeypatch.setattr(export, "stretched", spoiled)
-    code, _, said = bert4so("export", run, "--out", corpus / "out", *options)
+    monkeypatch.setattr(export, "expand_inputs", spoiled)
+    code, _, err = bert4so("export", run, "--out", corpus / "out", *options)
     assert code == 2
-    assert ("of tau is lost" if int8 else "come out in the same order") in said
+    assert ("at most 0.005 in int8" if int8 else "must be the same in float32") in err
     assert not list(corpus.glob("out*"))
 
 
@@ -193,7 +195,7 @@ def test_a_bad_copy_is_refused_and_not_left(bert4so, trained_place, monkeypatch,
         (0.5, 0.8, True, True),
     ],
 )
-def test_how_near_is_near_enough(same, exported, int8, near):
+def test_the_limits_of_the_comparison(same, exported, int8, near):
     compared = export.Comparison(documents=100, same=same, tau=0.75, exported=exported)
     with nullcontext() if near else pytest.raises(UserError):
         compared.check(int8)
@@ -203,9 +205,9 @@ def test_how_near_is_near_enough(same, exported, int8, near):
 def test_other_systems_are_refused(bert4so, trained, documents, tmp_path):
     records = [{"id": d.id, "sentences": d.sentences} for d in documents]
     write_records(tmp_path / "valid.jsonl", records)
-    code, _, said = bert4so("export", trained, "--out", tmp_path / "out")
+    code, _, err = bert4so("export", trained, "--out", tmp_path / "out")
     assert code == 2
-    assert "only systems that score the sentences of one joined row" in said
+    assert "cannot export this system: only systems that read a document as one row" in err
 
 
 @pytest.mark.parametrize(
@@ -217,14 +219,14 @@ def test_other_systems_are_refused(bert4so, trained, documents, tmp_path):
         ("tokenizer.json", b"nothing", "not a tokenizer"),
     ],
 )
-def test_a_folder_that_is_not_whole_is_refused(place, tmp_path, name, content, message):
+def test_a_damaged_export_is_refused(place, tmp_path, name, content, message):
     shutil.copytree(place / "float32", tmp_path / "m")
     (tmp_path / "m" / name).write_bytes(content)
     with pytest.raises(UserError, match=message):
         Orderer.from_pretrained(tmp_path / "m")
 
 
-def test_ordering_with_it_loads_no_torch(place):
+def test_ordering_with_an_export_does_not_load_torch(place):
     code = (
         "import sys; from bert4so import Orderer; "
         f"print(Orderer.from_pretrained({str(place / 'int8')!r}).order(['go', 'eat']).sentences); "

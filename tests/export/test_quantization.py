@@ -1,4 +1,4 @@
-"""int8 by the formula, in loops: each token has a scale of its own."""
+"""int8 against the formula in loops: each token has its own scale."""
 
 import numpy as np
 import onnxruntime
@@ -8,25 +8,25 @@ from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_te
 from onnx.numpy_helper import from_array, to_array
 
 from bert4so.export import quantization
-from bert4so.export.quantization import in_bits, quantized
+from bert4so.export.quantization import quantize, to_integers
 
 TOKENS, WIDTH, OUT, WORDS = 7, 24, 11, 13
 
 
 @pytest.fixture
 def weights(monkeypatch):
-    monkeypatch.setattr(quantization, "FEW", 0)
-    draw = np.random.default_rng(0)
-    product = draw.normal(size=(WIDTH, OUT)).astype(np.float32)
-    product[:, 3] = 0  # a column that says nothing
-    return product, draw.normal(size=(WORDS, WIDTH)).astype(np.float32)
+    monkeypatch.setattr(quantization, "MAX_FLOAT_VALUES", 0)
+    rng = np.random.default_rng(0)
+    product = rng.normal(size=(WIDTH, OUT)).astype(np.float32)
+    product[:, 3] = 0  # a column of zeros
+    return product, rng.normal(size=(WORDS, WIDTH)).astype(np.float32)
 
 
 def session(weights, int8=True):
     """embedding(ids) + x, times the weight."""
     nodes = [
-        make_node("Gather", ["table", "ids"], ["found"]),
-        make_node("Add", ["found", "x"], ["sum"]),
+        make_node("Gather", ["table", "ids"], ["embedding"]),
+        make_node("Add", ["embedding", "x"], ["sum"]),
         make_node("MatMul", ["sum", "w"], ["y"]),
     ]
     inputs = [
@@ -39,21 +39,21 @@ def session(weights, int8=True):
         nodes, "g", inputs, outputs, [from_array(product, "w"), from_array(table, "table")]
     )
     model = make_model(graph, opset_imports=[make_opsetid("", 21)], ir_version=10)
-    model = quantized(model) if int8 else model
+    model = quantize(model) if int8 else model
     return model, onnxruntime.InferenceSession(model.SerializeToString())
 
 
-def given(seed=1):
-    draw = np.random.default_rng(seed)
-    x = draw.normal(size=(1, TOKENS, WIDTH)).astype(np.float32)
-    x[0, 2] *= 1000  # a token much louder than the others
-    return {"ids": draw.integers(0, WORDS, (1, TOKENS)), "x": x}
+def random_inputs(seed=1):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(1, TOKENS, WIDTH)).astype(np.float32)
+    x[0, 2] *= 1000  # a token with much larger values than the others
+    return {"ids": rng.integers(0, WORDS, (1, TOKENS)), "x": x}
 
 
-def test_a_product_by_hand(weights):
+def test_a_product_follows_the_formula(weights):
     product, table = weights
-    feed = given()
-    (found,) = session(weights)[1].run(None, feed)
+    feed = random_inputs()
+    (output,) = session(weights)[1].run(None, feed)
     for t in range(TOKENS):
         row = table[feed["ids"][0, t]]
         row = np.rint(row / (np.abs(row).max() / 127)) * (np.abs(row).max() / 127)
@@ -62,34 +62,34 @@ def test_a_product_by_hand(weights):
         for k in range(OUT):
             top = max(abs(product[i, k]) for i in range(WIDTH)) or 63
             total = sum(round(x[i] / s) * round(product[i, k] / (top / 63)) for i in range(WIDTH))
-            # Where x / s is all but a half, float32 may round it to the other side.
-            assert found[0, t, k] == pytest.approx(total * s * top / 63, abs=1.01 * float(s * top))
+            # If x / s is close to a half, float32 may round it the other way.
+            assert output[0, t, k] == pytest.approx(total * s * top / 63, abs=1.01 * float(s * top))
 
 
-def test_it_is_near_the_product_in_float32(weights):
-    feed = given()
-    (near,), (exact,) = (
+def test_a_product_is_close_to_the_one_in_float32(weights):
+    feed = random_inputs()
+    (quantized,), (exact,) = (
         session(weights)[1].run(None, feed),
         session(weights, False)[1].run(None, feed),
     )
-    loudness = np.abs(exact).max(-1, keepdims=True)
-    assert np.abs((near - exact) / loudness).max() < 0.03
+    scale = np.abs(exact).max(-1, keepdims=True)
+    assert np.abs((quantized - exact) / scale).max() < 0.03
 
 
 def test_a_token_does_not_depend_on_its_neighbors(weights):
     _, run = session(weights)
-    feed = given()
+    feed = random_inputs()
     (together,) = run.run(None, feed)
     for t in range(TOKENS):
         (alone,) = run.run(None, {name: value[:, t : t + 1] for name, value in feed.items()})
         assert (alone[0, 0] == together[0, t]).all()
 
 
-def test_a_token_of_zeros_stays_a_number(weights):
+def test_a_token_of_zeros_stays_finite(weights):
     product, table = weights
-    feed = given() | {"x": -table[given()["ids"]]}
-    (found,) = session((product, table))[1].run(None, feed)
-    assert np.isfinite(found).all()
+    feed = random_inputs() | {"x": -table[random_inputs()["ids"]]}
+    (output,) = session((product, table))[1].run(None, feed)
+    assert np.isfinite(output).all()
 
 
 def test_two_products_fit_16_bits(weights):
@@ -101,33 +101,33 @@ def test_two_products_fit_16_bits(weights):
     assert "table" not in kept
 
 
-@pytest.mark.parametrize("greatest", [63, 127])
-def test_the_greatest_of_each_line_is_kept(greatest):
+@pytest.mark.parametrize("maximum", [63, 127])
+def test_the_largest_value_of_each_line_becomes_the_maximum(maximum):
     weight = np.random.default_rng(3).normal(size=(5, 9)).astype(np.float32)
     for axis in (0, 1):
-        units, scale = in_bits(weight, greatest, axis)
-        back = units * np.expand_dims(scale, axis)
-        assert (np.abs(units).max(axis) == greatest).all()
+        integers, scale = to_integers(weight, maximum, axis)
+        back = integers * np.expand_dims(scale, axis)
+        assert (np.abs(integers).max(axis) == maximum).all()
         assert (np.abs(back - weight) <= 0.5001 * np.expand_dims(scale, axis)).all()
 
 
-@pytest.mark.parametrize("turned", [0, 1])
-@pytest.mark.parametrize("raised", [0, 1])
-def test_a_product_with_a_sum_is_the_product_and_the_sum(weights, turned, raised):
+@pytest.mark.parametrize("transposed", [0, 1])
+@pytest.mark.parametrize("biased", [0, 1])
+def test_a_product_with_a_bias_is_the_product_plus_the_bias(weights, transposed, biased):
     product, _ = weights
-    x = given()["x"][0]
-    bias = raised * np.arange(OUT, dtype=np.float32)
-    weight = np.ascontiguousarray(product.T) if turned else product
+    x = random_inputs()["x"][0]
+    bias = biased * np.arange(OUT, dtype=np.float32)
+    weight = np.ascontiguousarray(product.T) if transposed else product
     graph = make_graph(
-        [make_node("Gemm", ["x", "w", *["b"] * raised], ["y"], transB=turned)],
+        [make_node("Gemm", ["x", "w", *["b"] * biased], ["y"], transB=transposed)],
         "g",
         [make_tensor_value_info("x", TensorProto.FLOAT, ["m", WIDTH])],
         [make_tensor_value_info("y", TensorProto.FLOAT, ["m", OUT])],
         [from_array(weight, "w"), from_array(bias, "b")],
     )
-    model = quantized(make_model(graph, opset_imports=[make_opsetid("", 21)], ir_version=10))
+    model = quantize(make_model(graph, opset_imports=[make_opsetid("", 21)], ir_version=10))
     assert "Gemm" not in {node.op_type for node in model.graph.node}
-    (found,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    (output,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
     for t in range(TOKENS):
         s = max(abs(value) for value in x[t]) / 127
         for k in range(OUT):
@@ -135,5 +135,5 @@ def test_a_product_with_a_sum_is_the_product_and_the_sum(weights, turned, raised
             total = sum(
                 round(x[t, i] / s) * round(product[i, k] / (top / 63)) for i in range(WIDTH)
             )
-            wanted = total * s * top / 63 + bias[k]
-            assert found[t, k] == pytest.approx(wanted, abs=1.01 * float(s * top))
+            expected = total * s * top / 63 + bias[k]
+            assert output[t, k] == pytest.approx(expected, abs=1.01 * float(s * top))

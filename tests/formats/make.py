@@ -76,7 +76,7 @@ def write_export(system: str, splits: Corpus) -> None:
     for epoch in range(EPOCHS):
         trainer.learner.step([shuffle(document, epoch) for document in splits.train])
     save_model(Path("taught"), run, trainer.model)
-    quantization.FEW = 0
+    quantization.MAX_FLOAT_VALUES = 0
     command = f"python tests/formats/make.py {system}"
     export.export(Path("taught"), Path("export"), splits.valid, int8=True, command=command)
 

@@ -52,10 +52,10 @@ def place(documents, tmp_path_factory):
     out = place / "good-export"
     out.mkdir()
     model.input.save(out)
-    graph = export.stretched(export._graph(model, documents))
+    graph = export.expand_inputs(export._graph(model, documents))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quantization, "FEW", 0)
-        onnx.save(quantization.quantized(graph), out / "model.onnx")
+        patch.setattr(quantization, "MAX_FLOAT_VALUES", 0)
+        onnx.save(quantization.quantize(graph), out / "model.onnx")
     export._write_facts(out, run, {})
     return place
 
@@ -152,9 +152,9 @@ def test_a_repeated_field_is_refused(place, tmp_path):
 def test_a_bad_model_is_one_line_and_exit_code_2(bert4so, place, tmp_path):
     folder = shutil.copytree(place / "good-export", tmp_path / "m")
     (folder / "layout.json").write_text('{"cls": 1}')
-    code, printed, said = bert4so("order", "--model", folder, stdin="One.\nTwo.\n")
-    assert (code, printed, said.count("\n")) == (2, "", 1)
-    assert f'{folder / "layout.json"}: lacks the key "sep"' in said
+    code, printed, err = bert4so("order", "--model", folder, stdin="One.\nTwo.\n")
+    assert (code, printed, err.count("\n")) == (2, "", 1)
+    assert f'{folder / "layout.json"}: lacks the key "sep"' in err
 
 
 @pytest.mark.parametrize("name", ["nan", "infinite"])
@@ -164,9 +164,9 @@ def test_scores_that_are_not_finite_stop_the_command(bert4so, place, tmp_path, n
     (tmp_path / "a.txt").write_text("One.\nTwo.\n")
     out = tmp_path / "out.jsonl"
     for args in ([], ["--passes", 3], ["--out", out]):
-        code, printed, said = bert4so("order", tmp_path / "a.txt", "--model", folder, *args)
-        assert (code, printed, said.count("\n")) == (2, "", 1)
-        assert said.startswith(f"bert4so: {folder}: its scores are not finite numbers")
+        code, printed, err = bert4so("order", tmp_path / "a.txt", "--model", folder, *args)
+        assert (code, printed, err.count("\n")) == (2, "", 1)
+        assert err.startswith(f"bert4so: {folder}: its scores are not finite numbers")
     assert out.read_text() == ""
 
 
@@ -179,9 +179,9 @@ def test_training_from_a_bad_export_is_one_line_and_exit_code_2(bert4so, place, 
     config = place / "good-run" / "run.toml"
     changes = [f"corpus={tmp_path}", f"start={folder}"]
     args = [part for change in changes for part in ("--set", change)]
-    code, printed, said = bert4so("train", config, "--out", tmp_path / "out", *args)
-    assert (code, printed, said.count("\n")) == (2, "", 1)
-    assert f"start = '{folder}': {folder / 'config.json'}: not a configuration of bert" in said
+    code, printed, err = bert4so("train", config, "--out", tmp_path / "out", *args)
+    assert (code, printed, err.count("\n")) == (2, "", 1)
+    assert f"start = '{folder}': {folder / 'config.json'}: not a configuration of bert" in err
 
 
 def test_kernels_and_code_named_in_a_model_config_are_ignored(place, tmp_path):

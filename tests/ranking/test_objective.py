@@ -47,8 +47,8 @@ def test_the_log_likelihood_is_its_formula(n):
     for seed in range(5):
         decision = random_decision(n, seed)
         order = np.random.default_rng(seed).permutation(n).tolist()
-        found = Objective.of(decision).log_likelihood(order)
-        assert found == pytest.approx(by_hand(decision, order), rel=1e-9)
+        actual = Objective.of(decision).log_likelihood(order)
+        assert actual == pytest.approx(by_hand(decision, order), rel=1e-9)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
@@ -69,8 +69,8 @@ def test_nearly_impossible_orders_have_a_finite_log_likelihood():
     decision.before[0, 1], decision.before[1, 0] = 1, 0
     decision.next[2, 0] = -np.inf
     for order in permutations(range(3)):
-        found = Objective.of(decision).log_likelihood(list(order))
-        assert found == pytest.approx(by_hand(decision, list(order)), rel=1e-9)
+        actual = Objective.of(decision).log_likelihood(list(order))
+        assert actual == pytest.approx(by_hand(decision, list(order)), rel=1e-9)
 
 
 def test_scores_that_are_far_apart_do_not_overflow():
@@ -85,8 +85,8 @@ def test_scores_that_are_far_apart_do_not_overflow():
 
 def test_with_scores_alone_the_log_likelihood_is_the_log_of_the_confidence():
     decision = ranked(np.array([0.3, -1.0, 2.0, 0.5]))
-    found = Objective.of(decision).log_likelihood(decision.order)
-    assert found == pytest.approx(math.log(decision.confidence))
+    actual = Objective.of(decision).log_likelihood(decision.order)
+    assert actual == pytest.approx(math.log(decision.confidence))
 
 
 def test_with_pairs_alone_the_log_likelihood_is_that_of_the_pairs():

@@ -47,10 +47,12 @@ def test_the_beam_finds_what_the_exact_search_finds(weights, approximately):
         decisions = [noisy_decision(n, seed, weights) for seed in range(6)]
         objectives = [Objective.of(decision) for decision in decisions]
         best = best_orders(objectives)
-        for objective, order, found in zip(objectives, best, solve_all(objectives), strict=True):
+        for objective, order, solution in zip(objectives, best, solve_all(objectives), strict=True):
             cases += 1
-            missed += found.log_likelihood < objective.log_likelihood(order) - 1e-8
-            assert found.log_likelihood == pytest.approx(objective.log_likelihood(found.order))
+            missed += solution.log_likelihood < objective.log_likelihood(order) - 1e-8
+            assert solution.log_likelihood == pytest.approx(
+                objective.log_likelihood(solution.order)
+            )
     assert missed <= 0.05 * cases
 
 
@@ -88,9 +90,9 @@ def test_the_probability_is_the_share_of_all_orders(weights):
         decision = random_decision(n, 3, weights)
         (solution,) = solve_all([Objective.of(decision)])
         shares = {p: math.exp(by_hand(decision, list(p))) for p in permutations(range(n))}
-        wanted = shares[tuple(solution.order)] / sum(shares.values())
+        expected = shares[tuple(solution.order)] / sum(shares.values())
         assert solution.exact
-        assert solution.probability == pytest.approx(wanted, rel=1e-7)
+        assert solution.probability == pytest.approx(expected, rel=1e-7)
         assert max(shares, key=shares.get) == tuple(solution.order)
 
 

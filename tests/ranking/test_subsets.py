@@ -27,8 +27,8 @@ WEIGHTS = [
 def test_the_best_order_and_the_sum_are_those_of_all_orders(n, weights):
     decisions = [random_decision(n, seed, weights) for seed in range(4)]
     objectives = [Objective.of(decision) for decision in decisions]
-    found = zip(decisions, best_orders(objectives), log_totals(objectives), strict=True)
-    for decision, order, total in found:
+    results = zip(decisions, best_orders(objectives), log_totals(objectives), strict=True)
+    for decision, order, total in results:
         values = {p: by_hand(decision, list(p)) for p in permutations(range(n))}
         assert by_hand(decision, order) == pytest.approx(max(values.values()), abs=1e-8)
         assert total == pytest.approx(math.log(sum(map(math.exp, values.values()))), abs=1e-8)

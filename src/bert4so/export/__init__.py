@@ -1,1 +1,1 @@
-"""Models as ONNX graphs, and back."""
+"""Export models to ONNX, and load exported models for fine-tuning."""

@@ -8,23 +8,23 @@ from torch import Tensor
 
 from bert4so.config.schema import RunConfig
 from bert4so.errors import UserError, quote
-from bert4so.export.graph_weights import Weights, weights_of
+from bert4so.export.graph_weights import Weights, read_weights
 from bert4so.inference.onnx_model import check_format
 from bert4so.modeling.base import OrderingModel
 from bert4so.systems.run_config import make_run
 from bert4so.systems.saved_model import build_saved
 
 PREFIX = "model."
-"""Of the names of weights in an export: see `_Scores`."""
+"""Prefix of all names of weights in an export; from the field of `to_onnx._Heads`."""
 
 
 def load_exported(folder: Path) -> tuple[RunConfig, OrderingModel[Any]]:
-    """The PyTorch model of an exported folder, to be fine-tuned. It may come from a stranger."""
+    """Load the PyTorch model of an exported folder, which may be untrusted, to fine-tune it."""
     path = folder / "export.json"
-    given = check_format(path).get("run")
-    if not isinstance(given, dict):
-        raise UserError(f'{path}: "run" must be an object (got {quote(given)})')
-    run, stored = make_run(given, str(path)), weights_of(folder / "model.onnx")
+    values = check_format(path).get("run")
+    if not isinstance(values, dict):
+        raise UserError(f'{path}: "run" must be an object (got {quote(values)})')
+    run, stored = make_run(values, str(path)), read_weights(folder / "model.onnx")
     model = build_saved(run, folder, lambda described: _check_weights(folder, stored, described))
     weights = {name: torch.tensor(stored[f"{PREFIX}{name}"]) for name in model.state_dict()}
     model.load_state_dict(weights)
@@ -33,13 +33,13 @@ def load_exported(folder: Path) -> tuple[RunConfig, OrderingModel[Any]]:
 
 
 def _check_weights(folder: Path, stored: Weights, described: dict[str, Tensor]) -> None:
-    """Refuse an export whose weights are not those of the model described."""
+    """Raise `UserError` unless the export has all weights of the described model."""
     for name, weight in described.items():
         own = stored.get(f"{PREFIX}{name}")
         if own is None:
             raise UserError(f"{folder}: cannot fine-tune: the export lacks the weight {name}")
         if own.shape != weight.shape:
             raise UserError(
-                f"{folder}: cannot fine-tune: the weight {name} has the shape {own.shape}, but "
+                f"{folder}: cannot fine-tune: the weight {name} has shape {own.shape}, but "
                 f"export.json and config.json describe {tuple(weight.shape)}"
             )

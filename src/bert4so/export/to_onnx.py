@@ -1,4 +1,4 @@
-"""Export a trained model as a folder that needs no PyTorch: see `bert4so.inference.onnx_model`."""
+"""Export a trained model to a folder that needs no PyTorch: see `bert4so.inference.onnx_model`."""
 
 import json
 import logging
@@ -22,8 +22,8 @@ from bert4so.config.schema import RunConfig
 from bert4so.document import Document, HeadWeights, Puzzle
 from bert4so.errors import UserError
 from bert4so.evaluation.evaluate import Prediction, measure, solve
-from bert4so.export.graph_weights import Weights, named
-from bert4so.export.quantization import quantized
+from bert4so.export.graph_weights import Weights, rename_weights
+from bert4so.export.quantization import quantize
 from bert4so.inference.backend import fits
 from bert4so.inference.onnx_model import FORMAT, OUTPUT_NAMES, ExportedModel
 from bert4so.io.atomic import write_atomic
@@ -36,29 +36,30 @@ from bert4so.ranking.search import solve_all
 from bert4so.systems.bert4so_joint import Config as JointConfig
 
 OPSET = 23
-"""The first in which attention is one operator."""
+"""The first version that has attention as one operator."""
 
 
-SAME = 0.99
-"""In float32, the least share of documents that must come out in the same order."""
+MIN_SAME_ORDER = 0.99
+"""Minimum fraction of documents with the same order as in PyTorch, for float32."""
 
-ALONE = {
+SINGLE_HEADS = {
     "scores": HeadWeights(1, 0, 0),
     "before": HeadWeights(0, 1, 0),
     "next": HeadWeights(0, 0, 1),
 }
-"""The weights of a search by one head."""
+"""Search weights that use a single head."""
 
-LOST = 0.005
-"""In int8, the most of tau that may be lost."""
+MAX_TAU_LOSS = 0.005
+"""Maximum decrease of Kendall's tau, for int8."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How near the orders of an exported model come to those of the one it was made of.
+    """A comparison of an exported model with the PyTorch model.
 
-    same:          the share of documents that both put in the same order.
-    tau, exported: Kendall's tau of either.
+    same:     fraction of documents that both put in the same order.
+    tau:      Kendall's tau of the PyTorch model.
+    exported: Kendall's tau of the exported model.
     """
 
     documents: int
@@ -68,17 +69,17 @@ class Comparison:
 
     @classmethod
     def of(cls, before: Sequence[Prediction], after: Sequence[Prediction]) -> "Comparison":
-        """Compare what two models made of the same documents."""
+        """Compare the predictions of the PyTorch model with those of the exported one."""
         pairs = zip(before, after, strict=True)
         same = [one.ordering.order == other.ordering.order for one, other in pairs]
         return cls(len(same), float(np.mean(same)), measure(before).tau, measure(after).tau)
 
     def check(self, int8: bool) -> None:
-        """Refuse a model that is not near enough."""
-        if int8 and self.tau - self.exported > LOST:
-            raise UserError(f"{self}: in int8 more than {LOST} of tau is lost")
-        if not int8 and self.same < SAME:
-            raise UserError(f"{self}: in float32 fewer than {SAME:.0%} come out in the same order")
+        """Raise `UserError` if the exported model differs too much."""
+        if int8 and self.tau - self.exported > MAX_TAU_LOSS:
+            raise UserError(f"{self}: tau must decrease by at most {MAX_TAU_LOSS} in int8")
+        if not int8 and self.same < MIN_SAME_ORDER:
+            raise UserError(f"{self}: at least {MIN_SAME_ORDER:.0%} must be the same in float32")
 
     def __str__(self) -> str:
         return (
@@ -95,17 +96,20 @@ def export(
     int8: bool,
     command: str,
 ) -> Comparison:
-    """Write the model of a run to a new folder; refuse if it differs too much from the model."""
+    """Export the model of a run to a new folder, and compare the orders of `documents`.
+
+    Raises `UserError`, and leaves no folder, if the exported model differs too much.
+    """
     documents = [d for d in documents if fits(model, Puzzle(d.sentences), d.id, lambda bad: None)]
     if not documents:
-        raise UserError("none of the documents to compare on fits the model")
+        raise UserError("cannot compare the exported model: all documents are too long")
     partial = out.with_name(f"{out.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
         _input_of(model).save(partial)
-        graph = stretched(_graph(model, documents))
-        onnx.save(quantized(graph) if int8 else graph, partial / "model.onnx")
+        graph = expand_inputs(_graph(model, documents))
+        onnx.save(quantize(graph) if int8 else graph, partial / "model.onnx")
         _write_facts(partial, run, {"command": command, "int8": int8})
         compared, heads = _compared(model, ExportedModel.load(partial), documents, int8)
         facts = {
@@ -125,17 +129,20 @@ def _input_of(model: OrderingModel[Any]) -> JoinedInput:
     if not isinstance(model.input, JoinedInput) or not isinstance(
         model.decoder, ScoreDecoder | JointDecoder
     ):
-        raise UserError("only systems that score the sentences of one joined row can be exported")
+        raise UserError(
+            "cannot export this system: only systems that read a document as one row and score "
+            "its sentences can be exported"
+        )
     return model.input
 
 
 def _weights(model: OrderingModel[Any]) -> Weights:
-    """Those of the model, called as in what is exported."""
+    """The weights of the model by their names in the export."""
     return {name: weight.numpy() for name, weight in _Heads(model).state_dict().items()}
 
 
 class _Heads(nn.Module):
-    """What is exported: rows to what the heads of the decoder say."""
+    """The exported part of a model: from rows to the outputs of the decoder's heads."""
 
     def __init__(self, model: OrderingModel[JoinedBatch]) -> None:
         super().__init__()
@@ -150,14 +157,14 @@ class _Heads(nn.Module):
         owners: Tensor,
         mask: Tensor,
     ) -> tuple[Tensor, ...]:
-        known = segments if _input_of(self.model).packer.layout.segments else None
+        used_segments = segments if _input_of(self.model).packer.layout.segments else None
         batch = JoinedBatch(
             mask=mask,
             order=None,
             cut=mask,
             ids=ids,
             real=real,
-            segments=known,
+            segments=used_segments,
             starts=starts,
             owners=owners,
         )
@@ -169,7 +176,7 @@ class _Heads(nn.Module):
 
 
 def _graph(model: OrderingModel[Any], documents: Sequence[Document]) -> onnx.ModelProto:
-    """The model as an ONNX graph, traced on some documents."""
+    """The model as an ONNX graph, traced on the first documents."""
     packer = _input_of(model).packer
     rows = packer.stack(packer.pack_all([d.sentences for d in documents[:4]]))
     names = ["ids", "real", "segments", "starts", "owners", "mask"]
@@ -189,27 +196,27 @@ def _graph(model: OrderingModel[Any], documents: Sequence[Document]) -> onnx.Mod
             verbose=False,
         )
     assert program is not None
-    made = named(program.model_proto, _weights(model))
-    # What the exporter knows of the source of each node is a megabyte.
-    for node in made.graph.node:
+    graph = rename_weights(program.model_proto, _weights(model))
+    # Remove a megabyte of metadata about the source code of each node.
+    for node in graph.graph.node:
         node.ClearField("metadata_props")
-    made.graph.ClearField("value_info")
-    return made
+    graph.graph.ClearField("value_info")
+    return graph
 
 
-def stretched(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with masks and rotations as large as what they are for.
+def expand_inputs(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Expand attention masks and rotary embeddings to their full size; changes the model.
 
-    PyTorch stretches a mask of one query over all queries, and the rotations of one row over all
-    rows; onnxruntime does not.
+    PyTorch broadcasts a mask of one query to all queries, and the rotations of one row to all rows;
+    onnxruntime does not.
     """
     graph, nodes = model.graph, []
     for node in graph.node:
         if node.op_type == "Attention" and len(node.input) > 3 and node.input[3]:
-            nodes += _stretch(node, 3, axis=2, before=2, after=1)
+            nodes += _expand(node, 3, axis=2, before=2, after=1)
         if node.op_type == "RotaryEmbedding" and len(node.input) == 3:
-            nodes += _stretch(node, 1, axis=0, before=0, after=2)
-            nodes += _stretch(node, 2, axis=0, before=0, after=2)
+            nodes += _expand(node, 1, axis=0, before=0, after=2)
+            nodes += _expand(node, 2, axis=0, before=0, after=2)
         nodes.append(node)
     del graph.node[:]
     graph.node.extend(nodes)
@@ -217,11 +224,12 @@ def stretched(model: onnx.ModelProto) -> onnx.ModelProto:
     return model
 
 
-def _stretch(
+def _expand(
     node: onnx.NodeProto, which: int, axis: int, before: int, after: int
 ) -> list[onnx.NodeProto]:
-    """Makes one input of a node as long as its first is along an axis; so many others stand
-    before it and after it.
+    """Nodes that expand one input of a node to the length of its first input along an axis.
+
+    before, after: number of axes of the input before and after the expanded one.
     """
     name = f"{node.output[0]}.{which}"
     length, shape, whole = (f"{name}.{part}" for part in ("length", "shape", "whole"))
@@ -240,7 +248,7 @@ def _ones(count: int) -> str:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without what the exporter tells its developers."""
+    """Suppress the warnings and logs of PyTorch's exporter."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
@@ -254,14 +262,14 @@ def _quietly() -> Iterator[None]:
 def _compared(
     model: OrderingModel[Any], exported: ExportedModel, documents: Sequence[Document], int8: bool
 ) -> tuple[Comparison, dict[str, Comparison]]:
-    """How near the orders come, and those that each head would give alone where there are several.
+    """Compare the models and, if there are several heads, also the orders by each head alone.
 
-    Raises `UserError` where they are not near enough.
+    Raises `UserError` if they differ too much.
     """
     before, after = solve(model, documents), solve(exported, documents)
     compared = Comparison.of(before, after)
     compared.check(int8)
-    alone = ALONE if isinstance(model.decoder, JointDecoder) else {}
+    alone = SINGLE_HEADS if isinstance(model.decoder, JointDecoder) else {}
     heads = {
         name: Comparison.of(_decided_by(before, weights), _decided_by(after, weights))
         for name, weights in alone.items()
@@ -270,17 +278,17 @@ def _compared(
         try:
             own.check(int8)
         except UserError as error:
-            raise UserError(f"by {name} alone: {error}") from None
+            raise UserError(f'with the head "{name}" alone: {error}') from None
     return compared, heads
 
 
 def _decided_by(solved: Sequence[Prediction], weights: HeadWeights) -> list[Prediction]:
-    """The orders that the search finds by other weights."""
-    said = [replace(one.ordering, weights=weights) for one in solved]
-    solutions = solve_all([Objective.of(ordering) for ordering in said])
+    """Repeat the search with other weights."""
+    orderings = [replace(one.ordering, weights=weights) for one in solved]
+    solutions = solve_all([Objective.of(ordering) for ordering in orderings])
     return [
         replace(one, ordering=replace(ordering, order=solution.order))
-        for one, ordering, solution in zip(solved, said, solutions, strict=True)
+        for one, ordering, solution in zip(solved, orderings, solutions, strict=True)
     ]
 
 
@@ -296,16 +304,16 @@ def _write_facts(folder: Path, run: RunConfig, facts: dict[str, Any]) -> None:
 
 
 def _search_of(run: RunConfig) -> dict[str, Any]:
-    """The weights of the search, where a run's system has one."""
+    """The search weights, if the run's system has a search."""
     if not isinstance(run.model, JointConfig):
         return {}
     return {"search": run.model.model_dump(include={"decode", "weights"})}
 
 
 def _card(run: RunConfig, out: Path, compared: Comparison, facts: dict[str, Any]) -> str:
-    form = "int8, each token by its own scale" if facts["int8"] else "float32"
+    form = "int8, with one scale per token" if facts["int8"] else "float32"
     return f"""# {run.system} on {Path(run.corpus).name}, exported
 
 Puts sentences in order, without PyTorch: `bert4so order text.txt --model {out}`.
-Made by `{facts["command"]}`, in {form}. Against the model it was made of: {compared}.
+Exported by `{facts["command"]}`, in {form}. Compared with the PyTorch model: {compared}.
 """

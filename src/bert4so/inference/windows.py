@@ -96,7 +96,7 @@ class _Search:
     strengths: the strengths that give this order.
     pairs:     pair probabilities of the windows of all rounds.
     converged: whether the last round left the order unchanged.
-    truncated: sentences of the puzzle that were cut in some window.
+    truncated: sentences of the puzzle that were cut in at least one window.
     """
 
     puzzle: Puzzle
