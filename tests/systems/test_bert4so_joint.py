@@ -10,7 +10,6 @@ import onnx
 import pytest
 import torch
 from accelerate.state import AcceleratorState
-from test_export import exported_from
 
 from bert4so import Orderer, Ordering, Puzzle, UserError
 from bert4so.data.corpus import Corpus
@@ -30,6 +29,7 @@ from bert4so.systems.run_config import read_run
 from bert4so.training.checkpoint import load_model, save_model
 from bert4so.training.trainer import Trainer
 from conftest import tiny_run
+from exported import exported_from
 from random_documents import batch_of, loosened
 
 TESTED_SYSTEMS = ["bert4so-joint"]
