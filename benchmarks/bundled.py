@@ -14,7 +14,7 @@ from typing import Any
 
 from bert4so.common.progress import progress_bar
 from bert4so.config.schema import RunConfig
-from bert4so.data.check import shared
+from bert4so.data.check import find_overlaps
 from bert4so.data.corpus import find_corpus, read_split, shuffle_seed
 from bert4so.document import Document
 from bert4so.evaluation.evaluate import solve
@@ -77,8 +77,8 @@ def leaks(train: Sequence[Document], corpora: Sequence[str]) -> list[str]:
     """What was learned from, whole or two sentences of which stand in a test document."""
     learned_from = ("bundled", "train")
     places = {(Path(c).name, "test"): read_split(find_corpus(c), "test") for c in corpora}
-    found = shared({learned_from: train, **places})
-    across = [f.ids for f in found if f.what.startswith("bundled/train: also in")]
+    found = find_overlaps({learned_from: train, **places})
+    across = [f.ids for f in found if f.problem.startswith("bundled/train: also in")]
     return sorted({id for ids in across for id in ids})
 
 

@@ -25,7 +25,7 @@ from bert4so.evaluation.metrics import kendall_tau
 from bert4so.inference.onnx_model import ExportedModel
 from bert4so.inference.orderer import BUNDLED
 from bert4so.inference.passes import Passes
-from bert4so.inference.windows import ROUNDS, Windows, fits_a_row
+from bert4so.inference.windows import MAX_ROUNDS, Windows, fits_a_row
 from harness import arguments, show, write_results
 
 TALES, AWARDS = "fairytaleqa_sections", "nsf_awards"
@@ -117,7 +117,7 @@ def by_rounds(model: ExportedModel, texts: Sequence[Text]) -> list[dict[str, Any
     puzzles = [puzzle_of(text) for text in texts]
     found: list[list[float]] = []
     rows = []
-    for rounds in range(1, ROUNDS + 1):
+    for rounds in range(1, MAX_ROUNDS + 1):
         orders, milliseconds = ordered(Windows(Passes(model, 1), model.packer, rounds), puzzles)
         found.append(taus(orders, puzzles, texts))
         rows.append(

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bert4so.data.corpus import find_corpus, read_split, sampled
+from bert4so.data.corpus import find_corpus, read_split, sample_documents
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.evaluation.metrics import average
@@ -41,7 +41,7 @@ def main() -> None:
     found, promised = [], {}
     for corpus in args.corpora:
         name = Path(corpus).name
-        documents = sampled(read_split(find_corpus(corpus), args.split), args.documents)
+        documents = sample_documents(read_split(find_corpus(corpus), args.split), args.documents)
         documents = [d for d in documents if fits_a_row(model.packer, Puzzle(d.sentences))]
         views = [view(model, documents, f"{k}") for k in range(2 * max(PASSES))]
         found += [{"corpus": name, "passes": k} | worth(views, k) for k in PASSES]

@@ -26,7 +26,7 @@ from onnx.numpy_helper import from_array
 
 from bert4so.common.machine import cores
 from bert4so.config.schema import checked
-from bert4so.data.corpus import find_corpus, read_split, sampled
+from bert4so.data.corpus import find_corpus, read_split, sample_documents
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.errors import UserError
@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=TURNS)
     args = parser.parse_args()
     _, model = load_model(args.run)
-    checked_on = sampled(read_split(find_corpus(args.corpora[0]), "valid"), CHECKED)
+    checked_on = sample_documents(read_split(find_corpus(args.corpora[0]), "valid"), CHECKED)
     with TemporaryDirectory() as place:
         folders = {form: Path(place) / form for form in ("float32", "int8")}
         for form, folder in folders.items():
@@ -69,7 +69,7 @@ def main() -> None:
         forms = {form: Orderer.from_pretrained(folder) for form, folder in folders.items()}
         found = {}
         for corpus in args.corpora:
-            documents = sampled(read_split(find_corpus(corpus), "test"), args.documents)
+            documents = sample_documents(read_split(find_corpus(corpus), "test"), args.documents)
             found[Path(corpus).name] = measured(documents, model, forms, args.turns)
             show(corpus, found[Path(corpus).name])
         facts = {"corpora": found, "cold_start": cold_start(folders["int8"], 2 * args.turns)}

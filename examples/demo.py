@@ -1,4 +1,4 @@
-"""Puts a shuffled story, abstract and recipe in order: python examples/demo.py."""
+"""Put a shuffled story, abstract and recipe in order: python examples/demo.py."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,21 +18,21 @@ SHOWN = {
 
 
 def show(console: Console, title: str, document: Document, orderer: Orderer) -> None:
-    """Print a document shuffled, and as the model orders it, with the true places beside."""
+    """Print a document shuffled, and as the model orders it, with the true positions beside."""
     true = list(range(len(document.sentences)))
     shuffled = Random(0).sample(true, len(true))
     ordering = orderer.order([document.sentences[i] for i in shuffled])
-    found = [shuffled[i] for i in ordering.order]
+    predicted = [shuffled[i] for i in ordering.order]
     print_table(console, f"{title}, shuffled", document, shuffled)
-    print_table(console, f"{title}, put in order", document, found)
-    tau = metrics.kendall_tau(found, true)
+    print_table(console, f"{title}, put in order", document, predicted)
+    tau = metrics.kendall_tau(predicted, true)
     console.print(f"confidence {ordering.confidence:.0%}; Kendall's tau {tau:.2f}\n")
 
 
-def print_table(console: Console, title: str, document: Document, places: Sequence[int]) -> None:
-    """Print the sentences at these places of a document."""
-    table = Table("true place", "sentence", title=title, title_justify="left")
-    for i in places:
+def print_table(console: Console, title: str, document: Document, positions: Sequence[int]) -> None:
+    """Print the sentences at these positions of a document."""
+    table = Table("true position", "sentence", title=title, title_justify="left")
+    for i in positions:
         table.add_row(str(i + 1), document.sentences[i])
     console.print(table)
 

@@ -480,11 +480,11 @@ def start_with(folder: Path) -> str:
     """
     from bert4so import UserError
     from bert4so.training.checkpoint import load_model
-    from bert4so.training.start import first_model
+    from bert4so.training.start import initial_model
 
     run, _ = load_model(folder.parent / "good-run")
     try:
-        first_model(run.model_copy(update={"start": str(folder)}), [])
+        initial_model(run.model_copy(update={"start": str(folder)}), [])
     except UserError as error:
         return _one_line(error)
     return "started"

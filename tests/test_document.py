@@ -9,26 +9,26 @@ from bert4so import Decision, Document, Ordering, Puzzle, UserError
 from bert4so.document import inverse
 
 
-def test_the_inverse_of_an_order_gives_places():
+def test_inverse_gives_the_place_of_each_sentence():
     order = [2, 0, 3, 1]
     assert [order[place] for place in inverse(order)] == [0, 1, 2, 3]
     assert inverse(inverse(order)) == order
 
 
 @pytest.mark.parametrize("order", [[0, 1, 1], [0, 1], [0, 1, 3], [0.0, 1, 2], [True, 0, 2]])
-def test_what_is_no_order_is_refused(order):
-    with pytest.raises(UserError, match="is not an order: it must hold each of 0 to 2 once"):
+def test_puzzle_refuses_an_order_that_is_not_a_permutation(order):
+    with pytest.raises(UserError, match="is not an order: it must contain each of 0 to 2 once"):
         Puzzle(("a", "b", "c"), order)
 
 
-def test_a_document_needs_sentences():
+def test_document_refuses_missing_and_non_string_sentences():
     with pytest.raises(UserError, match="at least one"):
         Document("empty", ())
-    with pytest.raises(UserError, match="sentence 1 is 3: wanted a string"):
+    with pytest.raises(UserError, match=r"sentence 1 must be a string \(got 3\)"):
         Document("number", ("a", 3))
 
 
-def test_an_ordering_holds_the_sentences_in_its_order():
+def test_ordering_holds_the_sentences_in_predicted_order():
     ordering = Ordering.of(Puzzle(("b", "c", "a")), Decision([2, 0, 1], 0.5), truncated=[1])
     assert ordering.sentences == ("a", "b", "c")
     assert ordering.truncated == (1,)
@@ -39,7 +39,7 @@ ORDERING = Ordering.of(
 )
 
 
-def test_an_ordering_is_a_dictionary_for_json():
+def test_to_dict_can_be_written_as_json():
     values = ORDERING.to_dict()
     assert json.loads(json.dumps(values)) == values
     assert values == {
@@ -51,7 +51,7 @@ def test_an_ordering_is_a_dictionary_for_json():
     }
 
 
-def test_numbers_of_numpy_are_written_as_json():
+def test_to_dict_converts_numpy_numbers():
     order, scores = list(np.array([1, 0])), tuple(np.array([0.5, 1], np.float32))
     decision = Decision(order, np.float32(0.25), scores, before=np.eye(2))
     values = Ordering.of(Puzzle(("b", "a")), decision, list(np.array([0]))).to_dict()
@@ -65,42 +65,43 @@ def test_numbers_of_numpy_are_written_as_json():
     assert Ordering([0], 1.0, sentences=("a",)).to_dict()["scores"] is None
 
 
-def test_an_ordering_has_a_length_and_gives_its_sentences():
+def test_ordering_has_a_length_and_iterates_over_sentences():
     assert len(ORDERING) == 3
     assert list(ORDERING) == ["a", "b", "c"]
 
 
-def test_the_repr_of_an_ordering_is_short_enough_to_read():
+def test_repr_of_an_ordering_is_shortened():
     assert repr(ORDERING) == "Ordering(order=[2, 0, 1], confidence=0.5, sentences=['a', 'b', 'c'])"
     many = tuple(f"a long sentence {'x' * 1000} with the number {i}" for i in range(1000))
     assert len(repr(Ordering(list(range(1000)), 1 / 3, sentences=many))) < 800
 
 
-def test_the_examples_of_the_docstrings_are_right():
+def test_docstring_examples():
     assert doctest.testmod(bert4so.document).failed == 0
 
 
-def test_the_sentences_of_a_document_are_given_in_any_ordered_form():
+def test_document_accepts_any_ordered_iterable():
     documents = [
-        Document("a", form) for form in (["x", "y"], ("x", "y"), iter("xy"), np.array(["x", "y"]))
+        Document("a", sentences)
+        for sentences in (["x", "y"], ("x", "y"), iter("xy"), np.array(["x", "y"]))
     ]
     assert all(document == Document("a", ("x", "y")) for document in documents)
     assert len({hash(document) for document in documents}) == 1
 
 
 @pytest.mark.parametrize("value", [None, 3, {"a": 1}, {"a", "b"}, frozenset("a"), b"ab", {}.keys()])
-def test_what_has_no_order_is_refused(value):
+def test_document_refuses_values_that_are_not_ordered_iterables(value):
     kind = type(value).__name__
-    with pytest.raises(UserError, match=rf"^wanted a list of sentences \(got {kind}: "):
+    with pytest.raises(UserError, match=rf"^a document must be a list of sentences \(got {kind}: "):
         Document("a", value)
 
 
-def test_one_string_is_refused():
-    with pytest.raises(UserError, match="'x y' is one string: wanted a list of sentences"):
+def test_document_refuses_a_single_string():
+    with pytest.raises(UserError, match="'x y' is a single string: pass a list of sentences"):
         Document("a", "x y")
 
 
-def test_some_sentences_of_a_puzzle_are_a_puzzle():
+def test_select_makes_a_puzzle_without_an_order():
     puzzle = Puzzle(("b", "c", "a"), [2, 0, 1])
     assert puzzle.select([2, 0]) == Puzzle(("a", "b"))
     assert puzzle.without_answer() == Puzzle(("b", "c", "a"))

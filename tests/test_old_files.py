@@ -13,7 +13,7 @@ import pytest
 
 from bert4so import Run, evaluate, load_corpus
 from bert4so.data.card import read_card
-from bert4so.data.corpus import hashes
+from bert4so.data.corpus import hash_splits
 from bert4so.evaluation.metrics import average
 from bert4so.evaluation.predictions import read_pairs
 from bert4so.experiments.plan import make_plan
@@ -31,7 +31,7 @@ def test_a_corpus_and_its_card():
         assert part.documents == len(documents)
         assert part.sentences == sum(len(document.sentences) for document in documents)
     # By these a stopped run knows whether its corpus has changed.
-    assert hashes(corpus) == json.loads((WRITTEN / "hashes.json").read_text())
+    assert hash_splits(corpus) == json.loads((WRITTEN / "hashes.json").read_text())
 
 
 def test_a_finished_run(tmp_path):

@@ -63,7 +63,7 @@ def _module(name: str, module: ModuleType) -> Iterator[str]:
 
 def _comment(module: str, name: str) -> list[str]:
     """The docstring of a constant, indented."""
-    lines = ModuleAnalyzer.for_module(module).find_attr_docs()["", name]
+    lines = ModuleAnalyzer.for_module(module).find_attr_docs().get(("", name), [])
     return [f"   {linked(line)}" for line in lines]
 
 

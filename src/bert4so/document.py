@@ -1,4 +1,4 @@
-"""The nouns of the package: a document, the puzzle made of it, and the ordering that solves it."""
+"""The main data types: a document, the puzzle made from it, and the ordering that solves it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -12,50 +12,50 @@ from bert4so.errors import UserError, quote
 
 MAX_SENTENCE_CHARACTERS = 1_000_000
 
-SHORT = Repr()
+SHORT_REPR = Repr()
 """Shortens the repr of long documents."""
-SHORT.maxlist, SHORT.maxstring = 8, 60
+SHORT_REPR.maxlist, SHORT_REPR.maxstring = 8, 60
 
 Order = list[int]
-"""order[k] is the sentence to read k-th, so `[sentences[i] for i in order]` is the text.
+"""order[k] is the index of the sentence at position k: `[sentences[i] for i in order]` is the text.
 
-Its inverse is always called `place`: place[i] is where sentence i is read.
+Its inverse is always called `place`: place[i] is the position of sentence i.
 """
 
 
 @dataclass(frozen=True)
 class Document:
-    """A text with its sentences in their true order, to train or evaluate on.
+    """A document with its sentences in the true order, to train or evaluate on.
 
-    Backends never see one: they get a `Puzzle`.
+    Backends never receive a `Document`; they receive a `Puzzle`.
 
     Attributes:
-        id: Its name, by which it is shuffled for evaluation.
-        sentences: Its sentences, in their true order.
+        id: Identifies the document, and seeds its shuffle for evaluation.
+        sentences: The sentences in their true order.
 
     Raises:
-        UserError: There are no sentences, or one of them is not a string or has no text.
+        UserError: There are no sentences, or a sentence is not a string or is blank.
     """
 
     id: str
     sentences: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        # A list is given as often as a tuple.
+        # Users may pass a list as well as a tuple.
         object.__setattr__(self, "sentences", as_sentences(self.sentences))
 
 
 @dataclass(frozen=True)
 class Puzzle:
-    """The sentences of a document as a backend gets them: shuffled.
+    """The shuffled sentences of a document, as a backend receives them.
 
     Attributes:
-        sentences: The sentences.
-        order: The true order, if it is known; None in all puzzles that a backend is given.
+        sentences: The sentences in shuffled order.
+        order: The true order, if it is known; always None in puzzles that a backend receives.
 
     Raises:
-        UserError: There are no sentences, one of them is not a string or has no text, or `order`
-            is not an order of them.
+        UserError: There are no sentences, a sentence is not a string or is blank, or `order` is not
+            a permutation of the indices of the sentences.
     """
 
     sentences: tuple[str, ...]
@@ -67,23 +67,28 @@ class Puzzle:
             check_order(self.order, len(self.sentences))
 
     def without_answer(self) -> Self:
-        """The same sentences, the order unknown."""
+        """A copy of the puzzle without the true order."""
         return self.select(range(len(self.sentences)))
 
     def select(self, indices: Iterable[int]) -> Self:
-        """Some of the sentences, in this order, as a puzzle of their own; its order is unknown.
+        """A puzzle of the sentences at `indices`, without a true order.
 
-        They are not checked again.
+        The sentences are not validated again.
         """
-        puzzle = object.__new__(type(self))
-        object.__setattr__(puzzle, "sentences", tuple(self.sentences[i] for i in indices))
+        return self.unchecked(self.sentences[i] for i in indices)
+
+    @classmethod
+    def unchecked(cls, sentences: Iterable[str]) -> Self:
+        """A puzzle of sentences that have been validated, without a true order."""
+        puzzle = object.__new__(cls)
+        object.__setattr__(puzzle, "sentences", tuple(sentences))
         object.__setattr__(puzzle, "order", None)
         return puzzle
 
 
 @dataclass(frozen=True)
 class HeadWeights:
-    """What the log-probabilities of each part of a decision are multiplied by in the search."""
+    """Weights of the log-probabilities of each head in the search for the best order."""
 
     scores: float
     before: float
@@ -92,19 +97,19 @@ class HeadWeights:
 
 @dataclass(frozen=True)
 class Decision:
-    """A backend's answer to one puzzle. Sentences are numbered from 0, as the puzzle has them.
+    """A backend's answer to one puzzle. Indices refer to the sentences of the puzzle, from 0.
 
     Attributes:
-        order: The order in which to read the sentences: `order[k]` is read k-th.
+        order: The predicted order: `order[k]` is the index of the sentence at position k.
         confidence: The backend's probability of that order.
-        scores: One number per sentence, the higher the earlier it is read; None for systems
-            without scores.
-        before: Array of shape (n, n): the probability that sentence i is read before sentence j,
+        scores: One score per sentence, higher for earlier sentences; None for systems without
+            scores.
+        before: Array of shape (n, n): the probability that sentence i comes before sentence j,
             0.5 where i = j; None for systems that do not estimate it.
-        next: Array of shape (n + 1, n + 1): the log-probability that sentence j is read right
-            after sentence i; row n is the start, column n the end; None for systems that do not
-            estimate it.
-        weights: Weights of the search that found the order; None where there was no such search.
+        next: Array of shape (n + 1, n + 1): the log-probability that sentence j directly follows
+            sentence i; row n is the start, column n the end; None for systems that do not estimate
+            it.
+        weights: Weights of the search for the order; None if there was no search.
     """
 
     order: Order
@@ -117,15 +122,15 @@ class Decision:
 
 @dataclass(frozen=True, repr=False)
 class Ordering(Decision):
-    """The order found for one document: a `Decision` with the sentences it is about.
+    """The predicted order of one document: a `Decision` together with the sentences.
 
-    `len(ordering)` is the number of sentences, and iterating over an ordering gives them in the
-    order found.
+    `len(ordering)` is the number of sentences; iterating over an ordering yields the sentences in
+    the predicted order.
 
     Attributes:
-        sentences: The sentences, in the order found.
-        truncated: The sentences that were too long for the model to read whole, by their number in
-            the input.
+        sentences: The sentences in the predicted order.
+        truncated: Indices, in the input, of the sentences that were truncated because they were too
+            long for the model.
 
     >>> ordering = Ordering(order=[1, 0], confidence=0.9, sentences=("We cooked.", "Then we ate."))
     >>> ordering
@@ -140,12 +145,12 @@ class Ordering(Decision):
 
     @classmethod
     def of(cls, puzzle: Puzzle, decision: Decision, truncated: Sequence[int] = ()) -> Self:
-        """Put the sentences of a puzzle in the order that was decided.
+        """Apply a decision to the sentences of its puzzle.
 
         Args:
-            puzzle: The puzzle, as the backend was given it.
-            decision: The answer to it.
-            truncated: The sentences that the model did not read whole, by their number in `puzzle`.
+            puzzle: The puzzle that the backend received.
+            decision: The backend's answer.
+            truncated: Indices, in `puzzle`, of the sentences that the model truncated.
         """
         return cls(
             order=decision.order,
@@ -165,7 +170,7 @@ class Ordering(Decision):
         return iter(self.sentences)
 
     def __repr__(self) -> str:
-        order, sentences = SHORT.repr(self.order), SHORT.repr(list(self.sentences))
+        order, sentences = SHORT_REPR.repr(self.order), SHORT_REPR.repr(list(self.sentences))
         confidence = f"{self.confidence:.3g}"
         return f"Ordering(order={order}, confidence={confidence}, sentences={sentences})"
 
@@ -173,8 +178,8 @@ class Ordering(Decision):
         """Return a dictionary that `json.dumps` accepts.
 
         Its keys are `sentences`, `order`, `scores`, `confidence` and `truncated`. `sentences` are
-        in the order found. In the JSONL that `bert4so order` writes they stay as they were given,
-        and only `order` says how to read them. `before` is left out: it has n x n numbers.
+        in the predicted order. In the JSONL output of `bert4so order`, by contrast, `sentences` are
+        as in the input, and `order` refers to them. `before` is omitted: it has n x n numbers.
         """
         return {
             "sentences": list(self.sentences),
@@ -186,7 +191,7 @@ class Ordering(Decision):
 
 
 def inverse(order: Order) -> list[int]:
-    """The place of each sentence in an order; and the order that has these places."""
+    """The inverse permutation: the position of each sentence in an order, and vice versa."""
     place = [0] * len(order)
     for k, sentence in enumerate(order):
         place[sentence] = k
@@ -194,35 +199,37 @@ def inverse(order: Order) -> list[int]:
 
 
 def check_order(order: object, n: int) -> None:
-    """Refuse what is not an order of n sentences."""
-    whole = isinstance(order, list) and all(type(i) is int for i in order)
-    if not whole or sorted(order) != list(range(n)):  # type: ignore[call-overload]
-        wanted = f"it must hold each of 0 to {n - 1} once" if n else "there is nothing to order"
-        raise UserError(f"{quote(order)} is not an order: {wanted}")
+    """Raise `UserError` unless `order` is a permutation of 0 to n - 1."""
+    is_int_list = isinstance(order, list) and all(type(i) is int for i in order)
+    if not is_int_list or sorted(order) != list(range(n)):  # type: ignore[call-overload]
+        reason = f"it must contain each of 0 to {n - 1} once" if n else "there are no sentences"
+        raise UserError(f"{quote(order)} is not an order: {reason}")
 
 
 def as_sentences(value: object) -> tuple[str, ...]:
-    """The sentences of a list, a tuple or anything else that has them in an order; checked."""
+    """Convert a list, a tuple or any other ordered iterable of sentences, and validate them."""
     if isinstance(value, str):
-        raise UserError(f"{quote(value)} is one string: wanted a list of sentences")
+        raise UserError(f"{quote(value)} is a single string: pass a list of sentences")
     if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping | Set):
-        raise UserError(f"wanted a list of sentences (got {type(value).__name__}: {quote(value)})")
+        raise UserError(
+            f"a document must be a list of sentences (got {type(value).__name__}: {quote(value)})"
+        )
     sentences = tuple(value)
     check_sentences(sentences)
     return sentences
 
 
 def check_sentences(sentences: Sequence[object]) -> None:
-    """Refuse what is not one or more strings with something in them."""
+    """Raise `UserError` if there are no sentences, or one is not a string, blank or too long."""
     if not sentences:
         raise UserError("no sentences: a document needs at least one")
     for i, sentence in enumerate(sentences):
         if not isinstance(sentence, str):
-            raise UserError(f"sentence {i} is {quote(sentence)}: wanted a string")
+            raise UserError(f"sentence {i} must be a string (got {quote(sentence)})")
         if len(sentence) > MAX_SENTENCE_CHARACTERS:
             raise UserError(
                 f"sentence {i} is longer than {MAX_SENTENCE_CHARACTERS:,} characters: "
                 f"{quote(sentence)}"
             )
         if not sentence or sentence.isspace():
-            raise UserError(f"sentence {i} is {quote(sentence)}: wanted some text")
+            raise UserError(f"sentence {i} must contain text (got {quote(sentence)})")

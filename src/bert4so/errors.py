@@ -1,26 +1,26 @@
-"""The exceptions whose messages are written for the person at the keyboard."""
+"""Exceptions that the user can fix, and quoting of values in error messages."""
 
 
 class UserError(ValueError):
     """An error that the user can fix: its message says what is wrong, where, and what to do.
 
-    Invalid documents, corpora, models and settings all raise it. Errors of the file system, as a
-    missing permission, stay an `OSError`; anything else is a bug in bert4so or in a `Backend`. As
-    it is a `ValueError`, code that does not import bert4so can catch it, too. The command line
-    prints it in one line, without a traceback, and exits with code 2.
+    Invalid documents, corpora, models and settings all raise it. File system errors such as a
+    missing permission remain `OSError`; any other exception is a bug in bert4so or in a `Backend`.
+    It is a `ValueError`, so that code that does not import bert4so can catch it. The command line
+    prints the message on one line, without a traceback, and exits with code 2.
     """
 
     exit_code = 2
 
 
 class Stopped(UserError):  # noqa: N818 (the user has made no error)
-    """The user asked to stop; what was done is kept."""
+    """The user interrupted the command; finished work is kept."""
 
-    exit_code = 128 + 2  # as a shell says of a program that Ctrl-C has ended
+    exit_code = 128 + 2  # the code that shells use after Ctrl-C
 
 
 def os_message(error: OSError) -> str:
-    """What the system says is wrong, and with what."""
+    """The operating system's message and the file that it concerns."""
     return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
 
 
@@ -28,18 +28,21 @@ MAX_QUOTED_CHARACTERS = 200
 
 
 def quote(value: object) -> str:
-    """Show a value of the user's in an error message, shortened where it is long."""
-    # A long string is cut before repr, which would write all of it.
+    """Quote a value of the user's in an error message, shortened if it is long."""
+    # Cut a long string before repr, which would process all of it.
     head = value[: MAX_QUOTED_CHARACTERS + 1] if isinstance(value, str) else value
     try:
         text = repr(head)
-    except (ValueError, RecursionError):  # an integer of too many digits, a structure too deep
+    except (
+        ValueError,
+        RecursionError,
+    ):  # an integer is too long, or a structure too deep
         return f"<{type(value).__name__}>"
     return _cut(text)
 
 
 def shorten(text: str) -> str:
-    """Show a name or message in an error message as it is, but in one line and not too long."""
+    """Show a name or message in an error message without quotes, on one line, shortened."""
     head = text[: MAX_QUOTED_CHARACTERS + 1]
     return _cut(head if head.isprintable() else repr(head)[1:-1])
 

@@ -18,9 +18,9 @@ GOOD = json.dumps({"id": "a", "sentences": ["eat bread", "sleep"], "order": [1, 
 BAD = {
     "missing": (None, ": No such file or directory"),
     "empty": (b"", ": "),
-    "not UTF-8": (b'{"id": "\xff\xfe"}\n', ":1: not readable as text: "),
+    "not UTF-8": (b'{"id": "\xff\xfe"}\n', ":1: not UTF-8 text: "),
     "broken JSON": (b"\n".join([GOOD.encode()] * 16 + [b'{"id": ']), ":17: not JSON: "),
-    "not an object": (b"[1, 2]\n", ":1: [1, 2]: wanted an object"),
+    "not an object": (b"[1, 2]\n", ":1: each line must be a JSON object (got [1, 2])"),
     "no sentences": (b'{"id": "a", "sentences": [], "order": []}\n', ":1: "),
     "white space": (b'{"id": "a", "sentences": ["x", " "], "order": [0, 1]}\n', ":1: "),
     "a number": (b'{"id": "a", "sentences": ["x", 3], "order": [0, 1]}\n', ":1: "),
@@ -61,7 +61,7 @@ def test_evaluate_reports_invalid_input(bert4so, trained, bad, tmp_path):
         check_error(
             bert4so("evaluate", trained, corpus),
             corpus,
-            ": no test.jsonl in it, and none in .gz or .zst",
+            ": has no test.jsonl, test.jsonl.gz or test.jsonl.zst",
         )
 
 
@@ -71,7 +71,7 @@ def test_train_reports_invalid_input(bert4so, bad, encoder, tmp_path):
         bad[0].rename(tmp_path / "train.jsonl")
         check_error(bert4so("train", tmp_path / "run.toml"), tmp_path / "train.jsonl", bad[1])
     else:
-        missing = ": no train.jsonl in it, and none in .gz or .zst"
+        missing = ": has no train.jsonl, train.jsonl.gz or train.jsonl.zst"
         check_error(bert4so("train", tmp_path / "run.toml"), tmp_path, missing)
 
 
@@ -97,7 +97,7 @@ def test_byte_order_marks_and_windows_line_ends_are_accepted(bert4so, trained, t
 def test_a_truncated_compressed_file_is_named(bert4so, trained, tmp_path):
     path = tmp_path / "short.jsonl.gz"
     path.write_bytes(gzip.compress(GOOD.encode() * 100)[:-12])
-    check_error(bert4so("order", path, "--model", trained), path, ": not readable as text")
+    check_error(bert4so("order", path, "--model", trained), path, ": damaged, or not UTF-8 text")
     path.write_bytes(b"not packed at all")
     check_error(bert4so("order", path, "--model", trained), path, ": Not a gzipped file")
 
@@ -226,13 +226,15 @@ def test_parquet_from_a_fifo_is_an_error(bert4so, trained, tmp_path):
     path = tmp_path / "in.parquet"
     os.mkfifo(path)
     check_error(
-        bert4so("order", path, "--model", trained), path, ": Parquet cannot be read from a pipe"
+        bert4so("order", path, "--model", trained), path, ": cannot read Parquet from a pipe"
     )
 
 
 @pytest.mark.parametrize("stdin", [b"", b"\n\n \n"])
 def test_an_empty_standard_input_is_an_error(bert4so, trained, stdin):
-    check_error(bert4so("order", "--model", trained, stdin=stdin.decode()), "-", ": empty")
+    check_error(
+        bert4so("order", "--model", trained, stdin=stdin.decode()), "-", ": contains no sentences"
+    )
 
 
 def test_a_long_line_of_standard_input_is_skipped(bert4so, trained, monkeypatch):
@@ -240,7 +242,7 @@ def test_a_long_line_of_standard_input_is_skipped(bert4so, trained, monkeypatch)
     long = json.dumps({"sentences": ["x" * 100, "y"]})
     given = f"{GOOD}\n{long}\n{GOOD}\n"
     result = bert4so("order", "--model", trained, stdin=given)
-    check_error(result, "-", ":2: a line of more than 100 characters", answered=1)
+    check_error(result, "-", ":2: a line with more than 100 characters", answered=1)
     code, out, err = bert4so("order", "--model", trained, "--skip-bad", stdin=given)
     assert (code, out.count("\n"), err.splitlines()[-1]) == (0, 2, "skipped 1 in all")
 

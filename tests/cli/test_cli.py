@@ -177,14 +177,17 @@ def test_compare_prints_a_table_and_json(bert4so, tmp_path):
 @pytest.mark.parametrize(
     "lines, message",
     [
-        (['{"id": "a", "order": [0, 1, 1]}'], ":1: [0, 1, 1] is not an order: it must hold each"),
+        (
+            ['{"id": "a", "order": [0, 1, 1]}'],
+            ":1: [0, 1, 1] is not an order: it must contain",
+        ),
         (['{"id": "a", "order": [0, 1]}'], ":1: the order has 2 sentences, but "),
         (['{"id": "b", "order": [0, 1, 2]}'], ": no order for document 'a' of"),
         (['{"id": "a", "order": [0, 1, 2]}'] * 2, ": document 'a' is not in"),
         (['{"id": "a", "order": [0, 1, 2]}', "{"], ":2: not JSON"),
-        (['{"id": 3, "order": [0, 1, 2]}'], ":1: id = 3: wanted a string"),
+        (['{"id": 3, "order": [0, 1, 2]}'], ':1: "id" must be a string (got 3)'),
         (['{"id": "a"}'], ":1: None is not an order"),
-        (["[0, 1, 2]"], ":1: [0, 1, 2]: wanted an object"),
+        (["[0, 1, 2]"], ":1: each line must be a JSON object (got [0, 1, 2])"),
         ([], ": empty: must have one order per line"),
     ],
 )
@@ -212,7 +215,7 @@ def test_score_matches_hand_computed_metrics(bert4so, tmp_path):
     [
         (["train", "none.toml"], "none.toml: no such file"),
         (["order", "none.txt", "--model", "none"], "none.txt: No such file or directory"),
-        (["evaluate", "none", "none"], 'corpus "none": no folder of that name here'),
+        (["evaluate", "none", "none"], 'corpus "none" not found: no such folder here'),
         (["score", "none.jsonl", "none.jsonl"], "none.jsonl: No such file or directory"),
     ],
 )
@@ -224,7 +227,7 @@ def test_a_missing_file_is_named(bert4so, args, message):
 
 def test_empty_input_is_an_error(bert4so, trained):
     code, _, err = bert4so("order", "--model", trained, stdin="\n \n")
-    assert (code, err) == (2, "bert4so: -: empty: wanted sentences\n")
+    assert (code, err) == (2, "bert4so: -: contains no sentences\n")
 
 
 def test_order_runs_as_a_process_in_a_pipe(trained):
@@ -259,4 +262,7 @@ def test_a_corpus_name_can_be_a_number(bert4so, tmp_path, monkeypatch):
     Path("run.toml").write_text('system = "bert4so"\ncorpus = "none"\n')
     Path("2020").mkdir()
     code, _, err = bert4so("train", "run.toml", "--corpus", "2020")
-    assert (code, err) == (2, "bert4so: 2020: no train.jsonl in it, and none in .gz or .zst\n")
+    assert (code, err) == (
+        2,
+        "bert4so: 2020: has no train.jsonl, train.jsonl.gz or train.jsonl.zst\n",
+    )

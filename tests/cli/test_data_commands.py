@@ -58,7 +58,7 @@ def test_joined_corpora_exclude_held_out_documents(bert4so, stories, encoder, tm
     args = ["train", tmp_path / "run.toml", "--out", tmp_path / "run"]
     code, _, err = bert4so(*args, *(part for one in sets for part in ("--set", one)))
     assert code == 0, err
-    assert err.startswith(f"{kept} documents to learn from; {160 - kept} left out, ")
+    assert err.startswith(f"{kept} training documents; {160 - kept} left out, ")
     facts = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert facts["left_out_of_training"] == 160 - kept
 
@@ -83,20 +83,20 @@ def test_stats_and_check(bert4so, stories, tmp_path):
     assert code == 0
     first, paper, difference, second = out.splitlines()[2:]
     assert first.split()[:6] == ["rocstory", "80", "10", "10", "5.00", "5"]
-    assert paper.split()[2:5] == ["78,529", "9,816", "9,816"]
+    assert paper.split()[1:4] == ["78,529", "9,816", "9,816"]
     assert difference.split()[1:4] == ["-78,449", "-9,806", "-9,806"]
     assert second.split()[0] == "two"
 
     code, out, _ = bert4so("data", "check", tmp_path / "one", tmp_path / "two")
     assert code == 0
     assert any(
-        line.split(maxsplit=1)[0] == "10" and "one/test: also in two/test, whole" in line
+        line.split(maxsplit=1)[0] == "10" and "one/test: also in two/test, complete" in line
         for line in out.splitlines()
     )
     with (tmp_path / "two" / "test.jsonl").open("a") as file:
         file.write("\n")
     out = bert4so("data", "check", tmp_path / "two")[1]
-    assert "two/test: not what the data card says" in out
+    assert "two/test: does not match the data card" in out
 
 
 def test_check_reports_no_problems(bert4so, tmp_path):
@@ -118,8 +118,8 @@ def test_list_shows_forms_and_corpora(bert4so, stories, tmp_path, monkeypatch):
         (["prepare", "roc", "x", "--out", "y"], 'unknown form "roc": choose one of neurips, aan'),
         (["prepare", "jsonl", "x", "--out", "y"], "x: No such file or directory"),
         (["prepare", "csv", "x", "--out", "y", "--text", "a", "--sentences", "b"], "--sentences"),
-        (["stats", "nowhere"], 'corpus "nowhere": no folder of that name'),
-        (["check", "."], ".: no train.jsonl, valid.jsonl or test.jsonl in it"),
+        (["stats", "nowhere"], 'corpus "nowhere" not found: no such folder'),
+        (["check", "."], ".: has no train.jsonl, valid.jsonl or test.jsonl"),
         (["check", "same", "same"], "same: two corpora named same: pass OTHER_NAME=same"),
     ],
 )

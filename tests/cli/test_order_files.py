@@ -155,9 +155,9 @@ def test_resume_refuses_a_changed_model_option_input_or_output(bert4so, model, t
     (other / "README.md").write_text("A model card is no part of the model.")
     assert bert4so(*again, "--model", other)[0] == 0
     (other / "tokenizer.json").write_text((other / "tokenizer.json").read_text() + "\n")
-    refused("cannot resume: begun with model = ", "--model", other)
-    refused("cannot resume: begun with passes = 1, not 3", "--model", model, "--passes", 3)
-    refused("cannot resume: begun with skip_bad = False", "--model", model, "--skip-bad")
+    refused("cannot resume: started with model = ", "--model", other)
+    refused("cannot resume: started with passes = 1, not 3", "--model", model, "--passes", 3)
+    refused("cannot resume: started with skip_bad = False", "--model", model, "--skip-bad")
     write_records(given, [*records[:2], {**records[2], "k": 9}, *records[3:]])
     refused(f"{given}: documents 1 to 5 differ", "--model", model)
     write_records(given, records)

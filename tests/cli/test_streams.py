@@ -41,7 +41,7 @@ def test_an_unwritable_standard_output_is_an_error(tmp_path, command, streams, m
 
 
 def test_a_closed_standard_input_is_empty():
-    assert shell(f"{BERT4SO} order <&-") == (2, "", "bert4so: -: empty: wanted sentences\n")
+    assert shell(f"{BERT4SO} order <&-") == (2, "", "bert4so: -: contains no sentences\n")
 
 
 @pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full"])

@@ -1,4 +1,4 @@
-"""Every configuration that ships can be read, and its run takes its first steps."""
+"""Every configuration in configs/ is valid, and its run trains and orders."""
 
 from pathlib import Path
 
@@ -14,12 +14,12 @@ EXPERIMENTS = sorted(FOLDER.glob("experiments/*.toml"))
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_a_configuration_says_how_to_run_it(path):
+def test_the_first_line_of_a_configuration_is_its_command(path):
     assert path.read_text().splitlines()[0] == f"# bert4so train configs/{path.name}"
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
-def test_an_experiment_says_how_to_run_it(path):
+def test_the_first_line_of_an_experiment_is_its_command(path):
     first = path.read_text().splitlines()[0]
     assert first == f"# bert4so experiment run configs/experiments/{path.name}"
 

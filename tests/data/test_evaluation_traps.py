@@ -1,11 +1,11 @@
-"""Ways in which published evaluations went wrong. Each test fails where the trap is open.
+"""Mistakes of published evaluations. Each test fails if the code makes the mistake.
 
-1. Sentence numbers that carry the true position.
-2. A shuffle that is the identity too often, or differs between two systems.
-3. Documents dropped from the average: last batches, long documents.
-4. Choosing on the test set.
-5. Documents of one sentence counted as perfect.
-6. An order taken for its inverse.
+1. Sentence numbers reveal the true position.
+2. A shuffle is the identity too often, or differs between systems.
+3. Documents are missing from the average: last batches, long documents.
+4. The model is selected on the test set.
+5. Documents of one sentence count as perfect.
+6. An order is confused with its inverse.
 """
 
 import json
@@ -28,8 +28,8 @@ from conftest import tiny_run
 COMMAND = "bert4so train tiny.toml"
 
 
-class Indifferent:
-    """A system to which all sentences are alike."""
+class ConstantBackend:
+    """A backend that gives all sentences the same score."""
 
     def order(self, puzzles):
         return [Ordering.of(p, Decision(list(range(len(p.sentences))), 1.0), []) for p in puzzles]
@@ -45,19 +45,19 @@ def many(n, documents=600):
     ]
 
 
-# 1: numbers that carry the true position
+# 1: sentence numbers
 
 
-def test_a_system_that_cannot_tell_sentences_apart_learns_nothing_from_their_numbers():
+def test_constant_scores_give_tau_zero():
     for n in (2, 5, 9):
-        metrics = measure(solve(Indifferent(), many(n)))
-        # Four standard deviations of the mean of tau at random.
+        metrics = measure(solve(ConstantBackend(), many(n)))
+        # Four standard deviations of the mean tau of random orders.
         spread = (2 * (2 * n + 5) / (9 * n * (n - 1)) / 600) ** 0.5
         assert abs(metrics.tau) < 4 * spread
 
 
-def test_an_untrained_model_whose_scores_are_all_equal_gets_nothing(model):
-    # Every weight of what comes after the encoders is zero: nothing is left to go by.
+def test_untrained_model_with_equal_scores_gives_tau_zero(model):
+    # All weights after the encoders are zero, so that the scores are equal.
     with torch.no_grad():
         for weight in model.decoder.parameters():
             weight.zero_()
@@ -69,27 +69,27 @@ def test_an_untrained_model_whose_scores_are_all_equal_gets_nothing(model):
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_the_identity_is_as_likely_as_any_other_order(n):
+def test_identity_is_as_likely_as_any_other_order(n):
     documents = many(n, 6000)
     same = sum(shuffle(d, 0).sentences == d.sentences for d in documents)
     chance = len(documents) / np.prod(np.arange(1, n + 1))
     assert abs(same - chance) < 5 * chance**0.5
 
 
-def test_two_systems_are_shown_the_same_puzzles(encoder, splits, tmp_path):
-    """Whatever the system, its seed, its batches, and the order in which documents come."""
-    shown = []
+def test_two_systems_get_the_same_puzzles(encoder, splits, tmp_path):
+    """Independent of the system's seed, its batches and the order of documents."""
+    sentences_by_id = []
     for seed, documents in ((1, splits), (2, replace(splits, test=splits.test[::-1]))):
         run = tiny_run("bert4so", encoder, tmp_path, train={"epochs": 1, "batch": 3 + seed})
         run = run.model_copy(update={"seed": seed})
         train(run, documents, tmp_path / f"run-{seed}", COMMAND)
         lines = (tmp_path / f"run-{seed}" / "truth.jsonl").read_text().splitlines()
-        shown.append({r["id"]: r["sentences"] for r in map(json.loads, lines)})
-    assert shown[0] == shown[1]
-    assert len(shown[0]) == len(splits.test)
+        sentences_by_id.append({r["id"]: r["sentences"] for r in map(json.loads, lines)})
+    assert sentences_by_id[0] == sentences_by_id[1]
+    assert len(sentences_by_id[0]) == len(splits.test)
 
 
-def test_the_seed_of_the_data_card_is_the_seed_of_the_puzzles(bert4so, trained, tmp_path):
+def test_seed_of_the_data_card_shuffles_the_puzzles(bert4so, trained, tmp_path):
     for seed in (0, 3):
         some = [
             RawDocument("", d.id, d.sentences, split=s)
@@ -99,29 +99,29 @@ def test_the_seed_of_the_data_card_is_the_seed_of_the_puzzles(bert4so, trained, 
         prepare(some, tmp_path / str(seed), "jsonl", "x", seed, stop)
         out = tmp_path / f"out-{seed}"
         assert bert4so("evaluate", trained, tmp_path / str(seed), "--out", out)[0] == 0
-    shown = {}
+    sentences_by_id = {}
     for seed in (0, 3):
         lines = (tmp_path / f"out-{seed}" / "truth.jsonl").read_text().splitlines()
         records = [json.loads(line) for line in lines]
-        # Ids were repaired where three splits had the same.
-        shown[seed] = [r["sentences"] for r in records]
+        # Duplicate ids across the splits were changed.
+        sentences_by_id[seed] = [r["sentences"] for r in records]
         documents = {r["id"]: tuple(r["sentences"][i] for i in r["order"]) for r in records}
         for record in records:
             puzzle = shuffle(Document(record["id"], documents[record["id"]]), seed)
             assert list(puzzle.sentences) == record["sentences"]
-    assert shown[0] != shown[3]
+    assert sentences_by_id[0] != sentences_by_id[3]
 
 
-# 3: documents dropped
+# 3: missing documents
 
 
 @pytest.mark.parametrize("count", [1, 7, PUZZLES_PER_CALL, PUZZLES_PER_CALL + 1])
-def test_every_document_asked_for_is_evaluated(count):
-    metrics = measure(solve(Indifferent(), many(4, count)))
+def test_every_document_is_evaluated(count):
+    metrics = measure(solve(ConstantBackend(), many(4, count)))
     assert metrics.documents == count
 
 
-def test_the_number_evaluated_is_printed_and_is_what_was_asked_for(bert4so, trained, tmp_path):
+def test_evaluate_prints_the_number_of_documents(bert4so, trained, tmp_path):
     long = ("bread " * 200, "sleep", "wake up", "go out", "come home")
     documents = [*many(5, 12), Document("long", long), Document("single", ("alone",))]
     write_records(
@@ -132,7 +132,7 @@ def test_the_number_evaluated_is_printed_and_is_what_was_asked_for(bert4so, trai
 
 
 @pytest.mark.parametrize("run", ["bert4so"], indirect=True)
-def test_a_document_too_long_for_a_model_is_an_error_not_an_omission(bert4so, trained, tmp_path):
+def test_document_that_is_too_long_is_an_error(bert4so, trained, tmp_path):
     documents = [*many(5, 3), Document("endless", ("bread " * 9,) * 20)]
     write_records(
         tmp_path / "test.jsonl", ({"id": d.id, "sentences": d.sentences} for d in documents)
@@ -145,10 +145,10 @@ def test_a_document_too_long_for_a_model_is_an_error_not_an_omission(bert4so, tr
     assert out.endswith("documents  3\n")
 
 
-# 4: choosing on the test set
+# 4: selection on the test set
 
 
-def test_the_model_that_is_kept_does_not_depend_on_the_test_documents(encoder, splits, tmp_path):
+def test_selected_model_does_not_depend_on_test_documents(encoder, splits, tmp_path):
     run = tiny_run("bert4so", encoder, tmp_path)
     reversed_ = [Document(d.id, d.sentences[::-1]) for d in splits.test]
     for name, test in (("one", splits.test), ("two", reversed_), ("none", [])):
@@ -157,7 +157,7 @@ def test_the_model_that_is_kept_does_not_depend_on_the_test_documents(encoder, s
     assert weights[0] == weights[1] == weights[2]
 
 
-def test_it_depends_on_the_validation_documents(encoder, splits, tmp_path):
+def test_selected_model_depends_on_validation_documents(encoder, splits, tmp_path):
     rates = dict.fromkeys(("sentence_encoder", "document_encoder", "decoder"), 0.02)
     run = tiny_run("bert4so", encoder, tmp_path, train={"epochs": 6, "learning_rate": rates})
     backwards = [Document(d.id, d.sentences[::-1]) for d in splits.valid]
@@ -170,14 +170,14 @@ def test_it_depends_on_the_validation_documents(encoder, splits, tmp_path):
 # 5: documents of one sentence
 
 
-def test_a_document_of_one_sentence_is_no_success(bert4so, tmp_path):
+def test_document_of_one_sentence_does_not_count(bert4so, tmp_path):
     wrong = {"id": "a", "order": [1, 0]}, {"id": "a", "order": [0, 1]}
     single = {"id": "b", "order": [0]}
     for name, record in (("predicted", wrong[0]), ("true", wrong[1])):
         write_records(tmp_path / f"{name}.jsonl", [record, single])
     files = [tmp_path / f"{name}.jsonl" for name in ("predicted", "true")]
-    found = json.loads(bert4so("score", *files, "--json")[1])["metrics"]
-    assert (found["tau"], found["pmr"], found["documents"], found["left_out"]) == (-1, 0, 1, 1)
+    scores = json.loads(bert4so("score", *files, "--json")[1])["metrics"]
+    assert (scores["tau"], scores["pmr"], scores["documents"], scores["left_out"]) == (-1, 0, 1, 1)
     counted = json.loads(bert4so("score", *files, "--json", "--count-single")[1])["metrics"]
     assert (counted["tau"], counted["pmr"], counted["documents"]) == (0, 0.5, 2)
 
@@ -185,31 +185,31 @@ def test_a_document_of_one_sentence_is_no_success(bert4so, tmp_path):
 # 6: an order and its inverse
 
 
-class Knowing:
-    """A system that knows the text, and gives its order or the places of its sentences."""
+class OracleBackend:
+    """A backend that knows the text, and answers with its order or with the places of sentences."""
 
     def __init__(self, text, answer):
         self.text, self.answer = text, answer
 
     def order(self, puzzles):
-        found = []
+        orderings = []
         for puzzle in puzzles:
             order = [puzzle.sentences.index(sentence) for sentence in self.text]
             place = [self.text.index(sentence) for sentence in puzzle.sentences]
             answer = {"order": order, "place": place}[self.answer]
-            found.append(Ordering.of(puzzle, Decision(answer, 1.0), []))
-        return found
+            orderings.append(Ordering.of(puzzle, Decision(answer, 1.0), []))
+        return orderings
 
 
-def test_an_order_is_told_from_its_inverse():
+def test_order_differs_from_its_inverse():
     text = tuple("abcd")
-    # An id whose shuffle is a 4-cycle: no permutation that is its own inverse.
+    # Find an id whose shuffle is a 4-cycle, which is not its own inverse.
     cycles = [1, 2, 3, 0], [3, 0, 1, 2]
     name = next(f"d{k}" for k in range(1000) if shuffle(Document(f"d{k}", text), 0).order in cycles)
     document = Document(name, text)
-    right = measure(solve(Knowing(text, "order"), [document]))
-    wrong = measure(solve(Knowing(text, "place"), [document]))
+    right = measure(solve(OracleBackend(text, "order"), [document]))
+    wrong = measure(solve(OracleBackend(text, "place"), [document]))
     assert (right.tau, right.pmr, right.accuracy) == (1, 1, 1)
     assert (wrong.pmr, wrong.accuracy) == (0, 0)
-    (ordering,) = solve(Knowing(text, "order"), [document])
+    (ordering,) = solve(OracleBackend(text, "order"), [document])
     assert ordering.ordering.sentences == text

@@ -1,4 +1,4 @@
-"""Documents in common forms."""
+"""Readers of common formats."""
 
 import csv
 import gzip
@@ -34,7 +34,7 @@ def as_gz(folder):
 def as_zst(folder):
     as_jsonl(folder)
     content = (folder / "train.jsonl").read_bytes()
-    half = len(content) // 2  # two frames, as tools that work in parallel write them
+    half = len(content) // 2  # two frames, as written by parallel tools
     frames = [zstandard.compress(part) for part in (content[:half], content[half:])]
     (folder / "train.jsonl.zst").write_bytes(b"".join(frames))
     (folder / "train.jsonl").unlink()
@@ -76,7 +76,7 @@ def read(form, path, columns=Columns(), on_bad=stop):  # noqa: B008
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_the_same_documents_come_out_of_every_form(tmp_path, name):
+def test_all_formats_give_the_same_documents(tmp_path, name):
     WRITTEN[name](tmp_path)
     found = read(name.split()[0], tmp_path)
     assert [list(one.sentences) for one in found] == [some for _, some in STORIES]
@@ -93,16 +93,16 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("form", COLUMNS)
-def test_columns_can_be_named(tmp_path, form):
+def test_columns_can_be_chosen(tmp_path, form):
     path = tmp_path / f"any.{form}"
     path.write_text(COLUMNS[form])
     (one,) = read(form, path, Columns(sentences=("b", "a"), id="name"))
     assert (one.id, one.sentences, one.split) == ("x", ("Two.", "One."), None)
     (one,) = read(form, path, Columns(text="story", id="name"))
     assert (one.id, one.sentences, one.text) == ("x", (), "One. Two.")
-    with pytest.raises(UserError, match='no column "c": there are name, a, b, story'):
+    with pytest.raises(UserError, match=r'no column "c" \(columns: name, a, b, story\)'):
         read(form, path, Columns(sentences=("a", "c")))
-    with pytest.raises(UserError, match="name yours with --sentences or --text"):
+    with pytest.raises(UserError, match="pass --sentences or --text"):
         read(form, path)
 
 
@@ -122,7 +122,7 @@ def test_paragraphs_are_running_text(tmp_path):
         ("jsonl", b'{"sentences": ["a", "b"]}\n{"x": 1}\n{"sentences": ["c", "d"]}\n'),
     ],
 )
-def test_a_bad_record_is_named_or_passed_over(tmp_path, form, content):
+def test_invalid_record_is_raised_or_skipped(tmp_path, form, content):
     path = tmp_path / f"bad.{form}"
     path.write_bytes(content)
     with pytest.raises(UserError, match=rf"bad\.{form}:2: "):
@@ -133,7 +133,7 @@ def test_a_bad_record_is_named_or_passed_over(tmp_path, form, content):
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "dataset", "text"])
-def test_what_is_not_there_or_not_of_the_form_is_one_line(tmp_path, form):
+def test_missing_or_foreign_source_gives_a_one_line_error(tmp_path, form):
     for source in (tmp_path / "missing", tmp_path / f"foreign.{form}", tmp_path):
         (tmp_path / f"foreign.{form}").write_bytes(b"\xff\xfe\x00 foreign")
         with pytest.raises(UserError) as caught:
@@ -150,5 +150,5 @@ def test_what_is_not_there_or_not_of_the_form_is_one_line(tmp_path, form):
         ("training_set.csv", "train"), ("tests.csv", None),
     ],
 )  # fmt: skip
-def test_a_files_name_says_its_split(tmp_path, name, split):
+def test_split_of_a_file_name(tmp_path, name, split):
     assert split_of(tmp_path / name) == split

@@ -1,4 +1,4 @@
-"""What stands in two places is found, and kept out of training."""
+"""Overlapping documents are found, and left out of training."""
 
 import random
 
@@ -14,8 +14,8 @@ def document(name, sentences):
     return Document(name, tuple(sentences))
 
 
-def by_hand(groups):
-    """Every pair of documents compared."""
+def brute_force(groups):
+    """Compare every pair of documents."""
     found = set()
     for group, documents in groups.items():
         for i, one in enumerate(documents):
@@ -29,7 +29,7 @@ def by_hand(groups):
     return found
 
 
-def test_all_pairs_are_found_without_comparing_all_pairs():
+def test_overlaps_equal_a_comparison_of_all_pairs():
     rng = random.Random(0)
     words = [f"sentence {k}" for k in range(120)] + ["...", "?!"]
     groups = {
@@ -38,10 +38,10 @@ def test_all_pairs_are_found_without_comparing_all_pairs():
     }
     found = {(s.group, s.document.id, s.other) for s in overlaps(groups)}
     assert len(found) > 30
-    assert found == by_hand(groups)
+    assert found == brute_force(groups)
 
 
-def test_one_shared_sentence_is_none_and_two_are():
+def test_two_shared_sentences_are_an_overlap_but_not_one():
     groups = {
         "train": [document("x", ["a b", "c", "d"]), document("y", ["Thank you!", "e", "f"])],
         "test": [document("p", ["A  B.", "D!", "z"]), document("q", ["thank you", "g"])],
@@ -53,12 +53,12 @@ def test_one_shared_sentence_is_none_and_two_are():
     ]
 
 
-def test_a_sentence_that_a_document_repeats_is_not_two():
+def test_repeated_sentence_counts_once():
     groups = {"a": [document("x", ["so", "it", "so"])], "b": [document("y", ["so", "is"])]}
     assert list(overlaps(groups)) == []
 
 
-def test_the_same_document_in_another_dress_is_the_same():
+def test_case_and_punctuation_are_ignored():
     groups = {
         "raw": [document("x", ["We show that F = ma (Newton, 1687)."])],
         "lower": [document("y", ["we show that f = ma ( newton , 1687 ) ."])],
@@ -70,13 +70,13 @@ def test_the_same_document_in_another_dress_is_the_same():
     assert ("raw", "x", "raw", True) not in found
 
 
-def test_boilerplate_in_every_document_takes_no_time():
+def test_boilerplate_in_every_document_is_fast():
     same = ["This award reflects the mission.", "It was evaluated.", "Support is deemed worthy."]
     documents = [document(str(k), [f"own {k}", *same]) for k in range(20_000)]
     assert sum(1 for _ in overlaps({"train": documents})) == 20_000
 
 
-def test_joining_leaves_out_what_any_of_them_is_tested_on():
+def test_join_leaves_out_documents_that_are_held_out():
     def splits(name, leak):
         return Corpus(
             [document("1", [f"{name} a", f"{name} b"]), document("2", leak)],
@@ -84,18 +84,18 @@ def test_joining_leaves_out_what_any_of_them_is_tested_on():
             [document("4", [f"{name} f", f"{name} g"])],
         )
 
-    own = splits("own", ["x", "OTHER F.", "other g!"])  # two sentences of the other's test
-    other = splits("other", ["own c", "own e"])  # and of our validation
-    third = splits("third", ["own c", "other f"])  # one of each is no leak
+    own = splits("own", ["x", "OTHER F.", "other g!"])  # two sentences of the other's test document
+    other = splits("other", ["own c", "own e"])  # two sentences of our validation document
+    third = splits("third", ["own c", "other f"])  # one sentence of each is not a leak
     joined = join(own, {"other": other, "data/third": third})
     assert [d.id for d in joined.train] == ["1", "other/1", "data/third/1", "data/third/2"]
     assert joined.left_out == 2
     assert (joined.valid, joined.test) == (own.valid, own.test)
-    held = join(own, {"data/third": third}, [other])  # not learned from, and held out
+    held = join(own, {"data/third": third}, [other])  # held out, but not trained on
     assert [d.id for d in held.train] == ["1", "data/third/1", "data/third/2"]
     assert held.left_out == 1
 
 
 @pytest.mark.parametrize("text", ["...", "—", "?!"])
-def test_punctuation_alone_is_no_sentence_to_share(text):
+def test_punctuation_has_no_fingerprint(text):
     assert fingerprint(text) == 0

@@ -1,4 +1,4 @@
-"""Corpora in the forms in which their authors, or the field, hand them out."""
+"""Readers of published corpora in their original layouts."""
 
 import gzip
 import json
@@ -93,16 +93,16 @@ ANTHOLOGY = """<?xml version='1.0' encoding='UTF-8'?>
 
 @dataclass(frozen=True)
 class Form:
-    """A corpus in one of its forms.
+    """A corpus in one of its layouts.
 
-    found:  a document each: its file, what `where` says beyond that, and the other fields.
-    broken: a file to be added or to stand for another, what is in it, what is to be said of it,
-            and how many documents are left.
+    documents: per document its file, the rest of `where`, and the other fields.
+    broken:    a file to add or replace, its content, the expected error message, and the number of
+               documents that remain.
     """
 
     reader: Reader
     files: dict[str, str]
-    found: list[tuple[str, str, str, tuple[str, ...], str, str | None]]
+    documents: list[tuple[str, str, str, tuple[str, ...], str, str | None]]
     broken: tuple[str, str, str, int]
 
 
@@ -121,7 +121,12 @@ FORMS = {
             ("nips/train.lower", ":3", "train-3", ("we prove it .",), "", "train"),
             ("nips/val.lower", ":1", "val-1", ("one .", "two .", "three ."), "", "valid"),
         ],
-        ("nips/test.tsv", "one .\ttwo .\n", ":1: tabs between sentences: wanted <eos>", 4),
+        (
+            "nips/test.tsv",
+            "one .\ttwo .\n",
+            ":1: sentences must be separated by <eos> (got tabs)",
+            4,
+        ),
     ),
     "abstracts, a line each, in .tsv": Form(
         read_abstracts,
@@ -134,7 +139,7 @@ FORMS = {
             ("dev.tsv", ":1", "dev-1", ("the end .",), "", "valid"),
             ("train.tsv", ":1", "train-1", ("my dad .", "the grill ."), "", "train"),
         ],
-        ("test.tsv", "one .\ttwo .\n", ":1: tabs between sentences: wanted <eos>", 2),
+        ("test.tsv", "one .\ttwo .\n", ":1: sentences must be separated by <eos> (got tabs)", 2),
     ),
     "abstracts, a file each, listed by year": Form(
         read_abstracts,
@@ -154,7 +159,7 @@ FORMS = {
             ("txt_tokenized/a30.txt", "", "30", ("a year later .",), "", "valid"),
             ("txt_tokenized/a41.txt", "", "41", ("and another .",), "", "test"),
         ],
-        ("txt_tokenized/a7.txt", " \n", ": empty: wanted a sentence a line", 3),
+        ("txt_tokenized/a7.txt", " \n", ": contains no sentences: write one per line", 3),
     ),
     "abstracts, a file each, listed by split": Form(
         read_abstracts,
@@ -188,7 +193,7 @@ FORMS = {
             ("txt_tokenized/a1.txt", "", "a1", ("one .", "two ."), "", None),
             ("txt_tokenized/a2", "", "a2", ("three .",), "", None),
         ],
-        ("txt_tokenized/a2", "", ": empty: wanted a sentence a line", 1),
+        ("txt_tokenized/a2", "", ": contains no sentences: write one per line", 1),
     ),
     "VIST": Form(
         read_vist,
@@ -322,26 +327,27 @@ def read(form: Form, path: Path, on_bad=stop) -> list[RawDocument]:
 
 def expected(form: Form, folder: Path, end: str = "") -> list[RawDocument]:
     return [
-        RawDocument(f"{folder / name}{end}{rest}", *fields) for name, rest, *fields in form.found
+        RawDocument(f"{folder / name}{end}{rest}", *fields)
+        for name, rest, *fields in form.documents
     ]
 
 
 @pytest.mark.parametrize("end", PACKERS)
-def test_a_folder_is_read_as_it_is_handed_out(form, tmp_path, end):
+def test_folder_is_read(form, tmp_path, end):
     write(tmp_path, form.files, end)
     assert read(form, tmp_path) == expected(form, tmp_path, end)
 
 
-def test_every_byte_that_is_read_is_told(form, tmp_path):
+def test_on_bytes_read_counts_all_bytes(form, tmp_path):
     write(tmp_path, form.files)
-    told = []
-    found = list(form.reader(Files(tmp_path, told.append), Columns(), stop))
-    names = {name for name, *_ in form.found}
-    assert len(found) == len(form.found)
-    assert sum(told) >= sum((tmp_path / name).stat().st_size for name in names)
+    byte_counts = []
+    found = list(form.reader(Files(tmp_path, byte_counts.append), Columns(), stop))
+    names = {name for name, *_ in form.documents}
+    assert len(found) == len(form.documents)
+    assert sum(byte_counts) >= sum((tmp_path / name).stat().st_size for name in names)
 
 
-def test_a_broken_file_is_named_in_one_line(form, tmp_path):
+def test_broken_file_gives_a_one_line_error(form, tmp_path):
     name, content, message, _ = form.broken
     write(tmp_path, {**form.files, name: content})
     with pytest.raises(UserError) as error:
@@ -350,7 +356,7 @@ def test_a_broken_file_is_named_in_one_line(form, tmp_path):
     assert "\n" not in str(error.value)
 
 
-def test_a_broken_file_can_be_passed_over(form, tmp_path):
+def test_broken_file_can_be_skipped(form, tmp_path):
     name, content, _, left = form.broken
     write(tmp_path, {**form.files, name: content})
     skipping = Skipping()
@@ -358,8 +364,8 @@ def test_a_broken_file_can_be_passed_over(form, tmp_path):
     assert skipping.count == 1
 
 
-def test_what_is_not_there_is_named(form, tmp_path):
-    with pytest.raises(UserError, match=f"{tmp_path}: nothing like "):
+def test_missing_file_gives_an_error(form, tmp_path):
+    with pytest.raises(UserError, match=f"{tmp_path}: contains no files named "):
         read(form, tmp_path)
     path = tmp_path / "missing.xml"
     with pytest.raises(UserError) as error:
@@ -367,18 +373,18 @@ def test_what_is_not_there_is_named(form, tmp_path):
     assert str(error.value) == f"{path}: No such file or directory"
 
 
-def test_a_file_that_ends_early_is_named(form, tmp_path):
-    names = [name for name, *_ in form.found]
+def test_truncated_file_gives_an_error(form, tmp_path):
+    names = [name for name, *_ in form.documents]
     whole = gzip.compress(form.files[names[0]].encode())
     write(tmp_path, {name: form.files[name] for name in form.files if name != names[0]})
     path = tmp_path / f"{names[0]}.gz"
     path.write_bytes(whole[:-12])
     with pytest.raises(UserError) as error:
         read(form, tmp_path)
-    assert str(error.value).startswith(f"{path}: not readable as text: Compressed file ended")
+    assert str(error.value).startswith(f"{path}: damaged, or not UTF-8 text: Compressed file ended")
 
 
-def test_one_file_of_a_corpus_is_read_under_any_name(tmp_path):
+def test_single_file_may_have_any_name(tmp_path):
     write(tmp_path, {"nips": "a . <eos> b .\n", "mine.csv": ROC_NAMES + "1,T,A,B,C,D,E\n"})
     lines = list(read_abstracts(Files(tmp_path / "nips"), Columns(), stop))
     assert lines == [RawDocument(f"{tmp_path}/nips:1", "nips-1", ("a .", "b ."))]
@@ -391,37 +397,37 @@ BROKEN = {
         read_vist,
         "a.story-in-sequence.json",
         vist(photo("3", None, "A."), photo("4", 0, "B.")),
-        ": story 3: worker_arranged_photo_order = None: wanted a number",
+        ": story 3: worker_arranged_photo_order must be a different number per sentence (got None)",
     ),
     "a story with an order twice": (
         read_vist,
         "a.story-in-sequence.json",
         vist(photo("3", 1, "A."), photo("4", 0, "B."), photo("3", 1, "C.")),
-        ": story 3: worker_arranged_photo_order = 1: wanted a number, another for each sentence",
+        ": story 3: worker_arranged_photo_order must be a different number per sentence (got 1)",
     ),
     "a story with a gap": (
         read_vist,
         "a.story-in-sequence.json",
         vist(photo("3", 1, "A."), photo("4", 0, "B."), photo("3", 0, None)),
-        ": story 3: original_text = None: wanted a string",
+        ": story 3: original_text must be a string (got None)",
     ),
     "a sentence of no story": (
         read_vist,
         "a.story-in-sequence.json",
         vist(photo(3, 0, "A."), photo("4", 0, "B.")),
-        ": annotation 0: [{'original_text': 'A.', 'album_id': '44277', ",
+        ": annotation 0 must be a list of one object with a story_id (got [{'original_text': ",
     ),
     "a row too short": (
         read_rocstories,
         "ROCStories.csv",
         ROC_NAMES + "1,T,A,B,C,D\n\n2,T,A,B,C,D,E\n",
-        ":2: 6 cells: wanted 7",
+        ":2: a row must have 7 cells (got 6)",
     ),
     "a row too long": (
         read_rocstories,
         "ROCStories.csv",
         ROC_NAMES + "1,T,A,B,C,D,E,F\n2,T,A,B,C,D,E\n",
-        ":2: 8 cells: wanted 7",
+        ":2: a row must have 7 cells (got 8)",
     ),
     "a quote without an end": (
         read_rocstories,
@@ -433,27 +439,27 @@ BROKEN = {
         read_csv,
         "a.csv",
         "id,sentence1,sentence2\n1,Well, she left.,He stayed.\n2,A.,B.\n",
-        ":2: 4 cells: wanted 3",
+        ":2: a row must have 3 cells (got 4)",
     ),
     "a paper without an id": (
         read_anthology,
         "P18.xml",
         '<collection id="P18"><volume id="1"><paper><abstract>A.</abstract></paper>'
         '<paper id="2"><abstract>B.</abstract></paper></volume></collection>',
-        ': collection "P18", volume "1", paper "": wanted an id for each',
+        ': collection "P18", volume "1", paper "": ids must not be empty',
     ),
     "an old paper whose id is no number": (
         read_anthology,
         "P18.xml",
         '<collection id="P18"><volume id="1"><paper id="x"><abstract>A.</abstract></paper>'
         '<paper id="2"><abstract>B.</abstract></paper></volume></collection>',
-        ': collection "P18", volume "1", paper "x": wanted numbers for the last two',
+        ': collection "P18", volume "1", paper "x": the ids of volume and paper must be numbers',
     ),
 }
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_bad_record_is_named_and_the_next_is_read(tmp_path, case):
+def test_invalid_record_is_raised_or_skipped(tmp_path, case):
     reader, name, content, message = BROKEN[case]
     write(tmp_path, {name: content})
     with pytest.raises(UserError) as error:
@@ -467,22 +473,27 @@ def test_a_bad_record_is_named_and_the_next_is_read(tmp_path, case):
 @pytest.mark.parametrize(
     "reader, name, content, message",
     [
-        (read_vist, "a.story-in-sequence.json", "[]", ': no list "annotations" in it'),
+        (read_vist, "a.story-in-sequence.json", "[]", ': contains no list "annotations"'),
         (read_vist, "a.story-in-sequence.json", "[" * 10**5, ": not JSON: "),
         (read_vist, "a.story-in-sequence.json", "1" * 10**4, ": not JSON: "),
-        (read_rocstories, "ROCStories.csv", "id,text\n1,A\n", ":1: columns id, text: wanted stor"),
-        (read_awards, "a.xml", "<rootTag/>", ": no <Award> in it"),
-        (read_awards, "a.xml", award_xml("", "A."), ": the award's id is '': wanted a string"),
+        (read_rocstories, "ROCStories.csv", "id,text\n1,A\n", ":1: the columns must include stor"),
+        (read_awards, "a.xml", "<rootTag/>", ": contains no <Award>"),
+        (read_awards, "a.xml", award_xml("", "A."), ": the award's id must be a string (got '')"),
         (read_awards, "a.xml", "<?xml version='1.0' encoding='x'?><a/>", ": not XML: unknown enc"),
-        (read_awards, "a.json", "[1]", ": [1]: wanted an object, {...}"),
-        (read_awards, "a.json", award_json(3, "A."), ": the award's id is 3: wanted a string"),
-        (read_awards, "a.json", award_json("3", 4), ": the award's abstract is 4: wanted a string"),
-        (read_awards, "a.zip", "PK", ": not readable as zip: File is not a zip file"),
+        (read_awards, "a.json", "[1]", ": must contain a JSON object (got [1])"),
+        (read_awards, "a.json", award_json(3, "A."), ": the award's id must be a string (got 3)"),
+        (
+            read_awards,
+            "a.json",
+            award_json("3", 4),
+            ": the award's abstract must be a string (got 4)",
+        ),
+        (read_awards, "a.zip", "PK", ": damaged, or not a zip file: File is not a zip file"),
         (read_anthology, "a.xml", "<?xml version='1.0' encoding='x'?><a/>", ": not XML: unknown"),
         (read_anthology, "a.xml", "", ": not XML: no element found"),
     ],
 )
-def test_what_is_not_of_its_form_is_named(tmp_path, reader, name, content, message):
+def test_file_in_another_format_gives_an_error(tmp_path, reader, name, content, message):
     write(tmp_path, {name: content})
     with pytest.raises(UserError) as error:
         list(reader(Files(tmp_path), Columns(), stop))
@@ -490,24 +501,26 @@ def test_what_is_not_of_its_form_is_named(tmp_path, reader, name, content, messa
     assert list(reader(Files(tmp_path), Columns(), Skipping())) == []
 
 
-def test_a_single_award_of_another_kind_is_named(tmp_path):
+def test_single_award_with_another_suffix_is_refused(tmp_path):
     write(tmp_path, {"award.txt": "A."})
-    with pytest.raises(UserError, match=r"award\.txt: \.txt: wanted \.xml, \.json or \.zip"):
+    with pytest.raises(
+        UserError, match=r"award\.txt: the name must end in \.xml, \.json or \.zip \(got '\.txt'\)"
+    ):
         list(read_awards(Files(tmp_path / "award.txt"), Columns(), stop))
 
 
 @pytest.mark.parametrize("reader", [read_awards, read_anthology])
-def test_no_entity_reaches_outside(tmp_path, reader):
+def test_external_entities_are_refused(tmp_path, reader):
     (tmp_path / "secret").write_text("a secret")
     entity = f'<!DOCTYPE a [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]>'
     award = award_xml("1", "We &x;.").replace("\n\n", f"\n{entity}\n", 1)
     paper = ANTHOLOGY.replace("\n", f"\n{entity}\n", 1).replace("end", "&x;")
     write(tmp_path, {"a.xml": award if reader is read_awards else paper})
-    with pytest.raises(UserError, match="XML with a DOCTYPE is not read"):
+    with pytest.raises(UserError, match="XML with a DOCTYPE is not allowed"):
         list(reader(Files(tmp_path), Columns(), stop))
 
 
-def test_the_awards_of_a_year_are_read_in_their_archive(tmp_path):
+def test_awards_are_read_from_a_zip_file(tmp_path):
     path = tmp_path / "2015.zip"
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
         archive.writestr("2015/1500041.xml", award_xml("1500041", "The first."))
@@ -529,13 +542,15 @@ def test_the_awards_of_a_year_are_read_in_their_archive(tmp_path):
     assert str(error.value).startswith(f"{path}: 2015/1500008.xml: not XML: no element found")
 
 
-def test_what_is_damaged_in_an_archive_is_named(tmp_path):
+def test_damaged_zip_member_gives_an_error(tmp_path):
     path = tmp_path / "2015.zip"
     with ZipFile(path, "w") as archive:
         archive.writestr("1.xml", award_xml("1", "The first."))
         archive.writestr("2.xml", award_xml("2", "The second."))
     path.write_bytes(path.read_bytes().replace(b"The first.", b"The furst."))
-    with pytest.raises(UserError, match=r"2015\.zip: 1\.xml: not readable as zip: Bad CRC-32"):
+    with pytest.raises(
+        UserError, match=r"2015\.zip: 1\.xml: damaged, or not a zip file: Bad CRC-32"
+    ):
         list(read_awards(Files(path), Columns(), stop))
     assert [one.id for one in read_awards(Files(path), Columns(), Skipping())] == ["2"]
 
@@ -552,7 +567,7 @@ def test_what_is_damaged_in_an_archive_is_named(tmp_path):
         (("D19", "57", "2"), "D19-5702"),
     ],
 )
-def test_papers_are_called_as_the_anthology_calls_them(parts, name):
+def test_anthology_id(parts, name):
     assert anthology_id(*parts) == name
 
 
@@ -582,7 +597,7 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-def test_a_long_file_is_not_held_in_memory(tmp_path, stream):
+def test_long_file_is_not_held_in_memory(tmp_path, stream):
     reader, name, head, document, tail = STREAMS[stream]
     write(tmp_path, {name: head + document * 10_000 + tail})
     found = reader(Files(tmp_path), Columns(), stop)

@@ -1,4 +1,4 @@
-"""The bundled model: there without being asked for, small, and good at what it has not seen."""
+"""The bundled model: it is the default, small, and accurate on unseen documents."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ def orderer():
     return Orderer.from_pretrained()
 
 
-def test_it_puts_a_story_in_order(orderer):
+def test_it_orders_a_story(orderer):
     story = [
         "The family got together to go to the fair.",
         "When they arrived they saw some airplanes in the back of a truck.",
@@ -34,23 +34,23 @@ def test_it_puts_a_story_in_order(orderer):
         assert set(ordering.sentences[-2:]) == set(story[-2:])
 
 
-def test_it_is_good_at_documents_that_it_has_not_seen(orderer):
+def test_it_orders_unseen_documents(orderer):
     documents = read_split(ROOT / "data" / "sample", "test")
     metrics = measure(solve(orderer.build_backend(), documents))
     assert metrics.tau > 0.6
 
 
-def test_all_of_it_is_under_forty_megabytes():
+def test_its_files_are_under_forty_megabytes():
     assert sum(path.stat().st_size for path in BUNDLED.iterdir()) < 40e6
 
 
-def test_it_was_near_enough_to_the_model_it_was_made_of():
+def test_its_tau_is_close_to_that_of_the_pytorch_model():
     facts = json.loads((BUNDLED / "export.json").read_text())
     assert facts["int8"]
     assert facts["compared"]["tau"] - facts["compared"]["exported"] <= 0.005
 
 
-def test_a_process_answers():
+def test_the_command_uses_it_by_default():
     command = [sys.executable, "-m", "bert4so", "order"]
     done = subprocess.run(
         command, input="Then we ate.\nWe cooked.\n", capture_output=True, text=True

@@ -1,4 +1,4 @@
-"""Whatever text: always a permutation, the same twice, and the same alone as in a batch."""
+"""For any text: a permutation, the same every time, and the same alone as in a batch."""
 
 import json
 from itertools import pairwise
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bert4so import Orderer
 
-TESTED_SYSTEMS = ["bert4so"]  # what is tested here is no system's own
+TESTED_SYSTEMS = ["bert4so"]  # these tests do not depend on the system
 
 SENTENCE = st.one_of(
     st.text(min_size=1, max_size=40),
@@ -27,7 +27,7 @@ FUZZ = settings(
 
 @FUZZ
 @given(documents=DOCUMENTS)
-def test_every_text_is_ordered(model, documents):
+def test_any_text_is_ordered(model, documents):
     orderer = Orderer(model)
     together = list(orderer.order_all(documents))
     assert together == list(orderer.order_all(documents))
@@ -50,7 +50,7 @@ def test_every_text_is_ordered(model, documents):
     ),
     key=st.sampled_from(["sentences", "id", "other"]),
 )
-def test_every_record_is_ordered_or_refused_in_one_line(bert4so, trained, tmp_path, value, key):
+def test_any_record_is_ordered_or_refused_in_one_line(bert4so, trained, tmp_path, value, key):
     path = tmp_path / "in.jsonl"
     path.write_text(json.dumps({"sentences": ["a", "b"], key: value}))
     code, out, err = bert4so("order", path, "--model", trained)

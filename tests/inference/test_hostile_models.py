@@ -29,18 +29,18 @@ from tiny import make_encoder
 
 TESTED_SYSTEMS = ["bert4so"]
 FOLDERS = 30
-"""Of each kind, of the hundreds that the torture suite tries."""
+"""Number of folders of each kind; the torture suite tries hundreds."""
 
 FOR_ONNXRUNTIME = {
     *("nan", "infinite", "large", "flat", "cycle", "no-nodes", "no-weights"),
     *("double", "opset-version", "ir-version"),
 }
-"""Graphs that only onnxruntime finds to be wrong, or that are known by what they give."""
+"""Graphs that `check_onnx` accepts: onnxruntime refuses them, or their outputs are refused."""
 
 
 @pytest.fixture(scope="module")
 def place(documents, tmp_path_factory):
-    """A run and its export in int8, small and untrained, all of their weights different."""
+    """A small untrained run and its int8 export; all weights are different."""
     place = tmp_path_factory.mktemp("hostile")
     run = tiny_run("bert4so", make_encoder("bert", place / "e"), place, model={"pooling": "mean"})
     system = SYSTEMS["bert4so"]
@@ -60,7 +60,7 @@ def place(documents, tmp_path_factory):
     return place
 
 
-def test_the_good_folders_are_good(place):
+def test_undamaged_folders_are_accepted(place):
     assert hostile.order_with(place / "good-run") == "ordered"
     assert hostile.order_with(place / "good-export") == "ordered"
     assert hostile.start_with(place / "good-export") == "started"
@@ -69,7 +69,7 @@ def test_the_good_folders_are_good(place):
 def test_hostile_exports_are_refused_or_harmless(place, tmp_path):
     copies = hostile.hostile_exports(place / "good-export", tmp_path, seed=1)
     folders = list(islice(copies, FOLDERS))
-    # In a process of its own, which may crash.
+    # In a separate process, which may crash.
     command = [sys.executable, hostile.__file__, "order", *folders]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -98,14 +98,14 @@ def test_hostile_runs_are_refused_or_harmless(place, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("mutations", [hostile.export_mutations, hostile.run_mutations])
-def test_there_are_a_hundred_of_each(mutations):
+def test_a_hundred_mutations_are_chosen_by_seed(mutations):
     names = hostile.chosen(mutations(), Random(7))
     assert len(set(names)) == len(names) == 100
     assert names != hostile.chosen(mutations(), Random(8))
 
 
 @pytest.mark.parametrize("name", sorted(hostile.GRAPHS.keys() - FOR_ONNXRUNTIME))
-def test_a_graph_is_refused_before_onnxruntime_has_it(place, tmp_path, name):
+def test_a_hostile_graph_is_refused_before_onnxruntime_loads_it(place, tmp_path, name):
     shutil.copy(place / "good-export" / "model.onnx", tmp_path)
     check_onnx(tmp_path / "model.onnx")
     hostile.graph(hostile.GRAPHS[name], tmp_path, Random(0))
@@ -114,13 +114,13 @@ def test_a_graph_is_refused_before_onnxruntime_has_it(place, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["nan", "infinite", "large"])
-def test_scores_that_are_not_numbers_name_the_folder(place, tmp_path, name):
+def test_the_error_for_scores_that_are_not_finite_names_the_folder(place, tmp_path, name):
     folder = shutil.copytree(place / "good-export", tmp_path / "m")
     hostile.graph(hostile.GRAPHS[name], folder, Random(0))
     assert hostile.order_with(folder).startswith(f"{folder}: its scores are not finite numbers")
 
 
-def test_a_damaged_graph_is_read_without_a_traceback(place, tmp_path):
+def test_a_damaged_graph_raises_nothing_but_user_errors(place, tmp_path):
     whole = (place / "good-export" / "model.onnx").read_bytes()
     path, rng = tmp_path / "model.onnx", Random(1)
     for _ in range(200):
@@ -131,8 +131,8 @@ def test_a_damaged_graph_is_read_without_a_traceback(place, tmp_path):
             check_onnx(path)
 
 
-def test_a_field_that_comes_twice_is_refused(place, tmp_path):
-    """Of two operators of one node, protobuf takes the last."""
+def test_a_repeated_field_is_refused(place, tmp_path):
+    """If a node has two operators, protobuf takes the last."""
     node = onnx.helper.make_node("Identity", ["ids"], ["i"]).SerializeToString()
     node += bytes([4 << 3 | 2, 4]) + b"Loop"
     assert onnx.NodeProto.FromString(node).op_type == "Loop"
@@ -158,7 +158,7 @@ def test_a_bad_model_is_one_line_and_exit_code_2(bert4so, place, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["nan", "infinite"])
-def test_scores_that_are_not_numbers_end_the_command(bert4so, place, tmp_path, name):
+def test_scores_that_are_not_finite_stop_the_command(bert4so, place, tmp_path, name):
     folder = shutil.copytree(place / "good-export", tmp_path / "m")
     hostile.graph(hostile.GRAPHS[name], folder, Random(0))
     (tmp_path / "a.txt").write_text("One.\nTwo.\n")
@@ -170,7 +170,7 @@ def test_scores_that_are_not_numbers_end_the_command(bert4so, place, tmp_path, n
     assert out.read_text() == ""
 
 
-def test_start_on_a_bad_export_is_one_line_and_exit_code_2(bert4so, place, tmp_path):
+def test_training_from_a_bad_export_is_one_line_and_exit_code_2(bert4so, place, tmp_path):
     folder = shutil.copytree(place / "good-export", tmp_path / "m")
     (folder / "config.json").write_text('{"model_type": "bert", "hidden_size": "wide"}')
     for split in ("train", "valid", "test"):
@@ -184,7 +184,7 @@ def test_start_on_a_bad_export_is_one_line_and_exit_code_2(bert4so, place, tmp_p
     assert f"start = '{folder}': {folder / 'config.json'}: not a configuration of bert" in said
 
 
-def test_a_model_config_that_names_a_kernel_or_code_changes_nothing(place, tmp_path):
+def test_kernels_and_code_named_in_a_model_config_are_ignored(place, tmp_path):
     folder = shutil.copytree(place / "good-run", tmp_path / "run")
     for mutation in ("kernel", "experts", "auto-map", "trust", "quantization", "dtype", "weights"):
         hostile.config_mutations("input/config.json")[f"config-{mutation}"](folder, Random(0))
@@ -211,7 +211,7 @@ def test_a_model_config_that_names_a_kernel_or_code_changes_nothing(place, tmp_p
         ("(a+)+b", False),
     ],
 )
-def test_only_known_regular_expressions_split_a_text(pattern, known):
+def test_only_known_regular_expressions_are_accepted_in_a_tokenizer(pattern, known):
     tokenizer = {"pre_tokenizer": [{"type": "Split", "pattern": {"Regex": pattern}}]}
     if known:
         check_patterns(tokenizer, Path("tokenizer.json"))
@@ -229,13 +229,13 @@ def test_only_known_regular_expressions_split_a_text(pattern, known):
         (b" " * (2**20 + 1), "must have at most 1,048,576 bytes"),
     ],
 )
-def test_a_settings_file_is_checked(tmp_path, content, message):
+def test_an_invalid_json_file_is_refused(tmp_path, content, message):
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(UserError, match=message):
         read_object(tmp_path / "a.json")
 
 
-def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path):
+def test_a_pipe_instead_of_a_file_is_refused(tmp_path):
     os.mkfifo(tmp_path / "a.json")
     with pytest.raises(UserError, match="no such file"):
         read_object(tmp_path / "a.json")

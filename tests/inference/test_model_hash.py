@@ -1,4 +1,4 @@
-"""The hash of a model: of all files that its answers depend on, and of nothing else."""
+"""The hash of a model covers exactly the files that its results depend on."""
 
 import shutil
 
@@ -7,7 +7,7 @@ from bert4so.io.model_files import hash_model
 from bert4so.training.checkpoint import save_model
 
 
-def test_the_hash_is_of_the_files_that_make_the_answers(tmp_path):
+def test_the_hash_of_an_export_covers_the_graph_and_the_tokenizer(tmp_path):
     folder = shutil.copytree(BUNDLED, tmp_path / "copy")
     same = hash_model(BUNDLED)
     assert hash_model(folder) == same
@@ -22,9 +22,9 @@ def test_the_hash_is_of_the_files_that_make_the_answers(tmp_path):
     assert hash_model(folder) == same
 
 
-def test_every_file_of_a_saved_model_counts(run, model, tmp_path):
+def test_the_hash_of_a_run_covers_every_file(run, model, tmp_path):
     save_model(tmp_path, run, model)
-    (tmp_path / "tiny.toml").unlink()  # of the fixture
+    (tmp_path / "tiny.toml").unlink()  # made by the fixture
     hashes = {hash_model(tmp_path)}
     files = [path for path in sorted(tmp_path.rglob("*")) if path.is_file()]
     for path in files:

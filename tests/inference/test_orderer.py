@@ -3,18 +3,18 @@ import time
 import pytest
 
 from bert4so import Decision, Orderer, Ordering, UserError
-from bert4so.inference.attempts import PATIENCE
+from bert4so.inference.attempts import MAX_WAIT_SECONDS
 from bert4so.inference.backend import MAX_SENTENCES
-from bert4so.inference.orderer import BUFFER
+from bert4so.inference.orderer import BUFFER_SENTENCES
 from bert4so.inference.passes import Passes
 from bert4so.text.packing import Packer
 from bert4so.training.checkpoint import save_model
 
-TESTED_SYSTEMS = ["bert4so"]  # what is tested here is no system's own
+TESTED_SYSTEMS = ["bert4so"]  # these tests do not depend on the system
 
 
 class Alphabet:
-    """A backend that sorts, and remembers how many sentences it was given at once."""
+    """A backend that sorts, and records the number of sentences per call."""
 
     def __init__(self):
         self.given = []
@@ -33,63 +33,64 @@ def test_one_document():
     assert Orderer(Alphabet()).order(["b", "a"]).sentences == ("a", "b")
 
 
-def test_many_documents_are_answered_in_the_order_given():
+def test_orderings_come_in_the_order_of_the_documents():
     documents = [[f"{i}b", f"{i}a"] for i in range(2000)]
-    found = list(Orderer(Alphabet()).order_all(documents, progress=True))
-    assert [ordering.sentences for ordering in found] == [(f"{i}a", f"{i}b") for i in range(2000)]
+    orderings = list(Orderer(Alphabet()).order_all(documents, progress=True))
+    expected = [(f"{i}a", f"{i}b") for i in range(2000)]
+    assert [ordering.sentences for ordering in orderings] == expected
 
 
-def test_documents_without_end_are_answered_as_they_come():
+def test_an_endless_source_is_ordered_as_it_is_read():
     def endless():
         while True:
             yield ["b", "a"]
 
     backend = Alphabet()
-    answers = Orderer(backend).order_all(endless())
-    assert [next(answers).order for _ in range(10_000)] == [[1, 0]] * 10_000
-    assert max(backend.given) <= BUFFER
+    orderings = Orderer(backend).order_all(endless())
+    assert [next(orderings).order for _ in range(10_000)] == [[1, 0]] * 10_000
+    assert max(backend.given) <= BUFFER_SENTENCES
 
 
-def test_more_passes_are_no_more_at_once():
+def test_more_passes_do_not_enlarge_the_buffer():
     backend = Alphabet()
     documents = [[f"{i}b", f"{i}a"] for i in range(2000)]
     assert len(list(Orderer(backend).order_all(documents, passes=8))) == 2000
-    assert max(backend.given) <= BUFFER
+    assert max(backend.given) <= BUFFER_SENTENCES
 
 
 @pytest.mark.parametrize("bad", [RuntimeError("gone"), []])
-def test_what_stands_before_a_fault_is_answered(bad):
+def test_documents_before_an_error_are_ordered(bad):
     def broken():
         yield from [["b", "a"]] * 50
         if bad:
             raise bad
         yield bad
 
-    answers = Orderer(Alphabet()).order_all(broken())
-    assert [next(answers).order for _ in range(50)] == [[1, 0]] * 50
+    orderings = Orderer(Alphabet()).order_all(broken())
+    assert [next(orderings).order for _ in range(50)] == [[1, 0]] * 50
     with pytest.raises((RuntimeError, UserError)):
-        next(answers)
+        next(orderings)
 
 
-def test_what_comes_slowly_is_not_waited_for():
-    given = []
+def test_a_slow_source_is_not_read_until_the_buffer_is_full():
+    read = []
 
     def slow():
         while True:
-            given.append(["b", "a"])
-            yield given[-1]
-            time.sleep(0.6 * PATIENCE)
+            read.append(["b", "a"])
+            yield read[-1]
+            time.sleep(0.6 * MAX_WAIT_SECONDS)
 
     next(Orderer(Alphabet()).order_all(slow()))
-    assert len(given) < 5
+    assert len(read) < 5
 
 
-def test_a_document_may_come_sentence_by_sentence():
+def test_a_document_can_be_a_generator_of_sentences():
     assert Orderer(Alphabet()).order(letter for letter in "ba").sentences == ("a", "b")
 
 
 def test_a_string_is_not_a_list_of_sentences():
-    with pytest.raises(UserError, match="is one string: wanted a list of sentences"):
+    with pytest.raises(UserError, match="is a single string: pass a list of sentences"):
         Orderer(Alphabet()).order("One. Two.")
 
 
@@ -98,40 +99,40 @@ def test_no_sentences_are_refused():
         Orderer(Alphabet()).order([])
 
 
-def test_more_sentences_than_can_be_held_are_refused():
+def test_too_many_sentences_are_refused():
     longest, longer = (["a"] * n for n in (MAX_SENTENCES, MAX_SENTENCES + 1))
-    answers = Orderer(Alphabet()).order_all([["b", "a"], longest, longer])
-    assert next(answers).order == [1, 0]
-    assert len(next(answers).order) == MAX_SENTENCES
+    orderings = Orderer(Alphabet()).order_all([["b", "a"], longest, longer])
+    assert next(orderings).order == [1, 0]
+    assert len(next(orderings).order) == MAX_SENTENCES
     with pytest.raises(UserError, match="of 10,001 sentences is too long: at most 10,000: split"):
-        next(answers)
+        next(orderings)
 
 
-def test_a_saved_model_is_found_again(run, model, puzzles, tmp_path):
+def test_a_saved_model_is_loaded(run, model, puzzles, tmp_path):
     save_model(tmp_path / "run", run, model)
     orderer = Orderer.from_pretrained(tmp_path / "run")
     shown = [puzzle.sentences for puzzle in puzzles]
     assert list(orderer.order_all(shown)) == Passes(model, 1).order(puzzles)
 
 
-def test_a_folder_that_is_no_model_is_refused(tmp_path):
-    with pytest.raises(UserError, match="no model here"):
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    with pytest.raises(UserError, match="no model here: must be a folder that"):
         Orderer.from_pretrained(tmp_path)
 
 
-def attempted(documents, **how):
-    """The orders of documents, and the error that ended them."""
-    found = []
+def attempted(documents, **options):
+    """The orders of the documents, and the message of the error after them."""
+    orders = []
     try:
-        for ordering in Orderer(Picky()).order_all(documents, **how):
-            found.append(None if ordering is None else ordering.order)
+        for ordering in Orderer(Picky()).order_all(documents, **options):
+            orders.append(None if ordering is None else ordering.order)
     except UserError as error:
-        return found, str(error)
-    return found, None
+        return orders, str(error)
+    return orders, None
 
 
 class Picky(Alphabet):
-    """A backend that refuses documents with an x, as one refuses what is too long."""
+    """A backend that refuses documents with a sentence "x"."""
 
     def order(self, puzzles):
         for puzzle in puzzles:
@@ -152,37 +153,37 @@ GOOD = ["b", "a"]
         ([], "no sentences"),
         (["a", ""], "sentence 1"),
         (["a", None], "sentence 1"),
-        ("a string", "is one string"),
+        ("a string", "is a single string"),
         (None, "NoneType"),
         (["x", "a"], "it has an x"),
     ],
 )
 def test_a_bad_document_is_named_or_skipped(bad, message):
     documents = [GOOD, GOOD, bad, GOOD]
-    found, error = attempted(documents)
-    assert found == [[1, 0]] * 2
+    orders, error = attempted(documents)
+    assert orders == [[1, 0]] * 2
     assert error.startswith("document 2: ")
     assert message in error
     assert attempted(documents, on_error="skip") == ([[1, 0], [1, 0], None, [1, 0]], None)
 
 
-def test_documents_are_numbered_over_all_that_is_read():
-    documents = [*[GOOD] * 3 * BUFFER, []]
-    found, error = attempted(iter(documents))
-    assert len(found) == 3 * BUFFER
-    assert error.startswith(f"document {3 * BUFFER}: ")
+def test_document_numbers_continue_across_buffers():
+    documents = [*[GOOD] * 3 * BUFFER_SENTENCES, []]
+    orders, error = attempted(iter(documents))
+    assert len(orders) == 3 * BUFFER_SENTENCES
+    assert error.startswith(f"document {3 * BUFFER_SENTENCES}: ")
 
 
-def test_many_bad_documents_do_not_wait_for_a_good_one():
+def test_bad_documents_fill_the_buffer():
     def endless():
         while True:
             yield []
 
-    answers = Orderer(Picky()).order_all(endless(), on_error="skip")
-    assert [next(answers) for _ in range(3)] == [None] * 3
+    orderings = Orderer(Picky()).order_all(endless(), on_error="skip")
+    assert [next(orderings) for _ in range(3)] == [None] * 3
 
 
-def test_an_error_of_the_model_is_no_error_of_a_document():
+def test_an_error_of_the_model_is_not_attributed_to_a_document():
     class Broken(Alphabet):
         def order(self, puzzles):
             raise UserError("its scores are not finite numbers")
@@ -195,59 +196,58 @@ def test_an_error_of_the_model_is_no_error_of_a_document():
             list(Orderer(Broken()).order_all([GOOD], on_error=on_error))
 
 
-def test_an_error_of_the_source_is_no_error_of_a_document():
+def test_an_error_of_the_source_is_not_attributed_to_a_document():
     def source():
         yield GOOD
         raise UserError("file.jsonl:2: not JSON")
 
-    answers = Orderer(Picky()).order_all(source(), on_error="skip")
-    assert next(answers).order == [1, 0]
+    orderings = Orderer(Picky()).order_all(source(), on_error="skip")
+    assert next(orderings).order == [1, 0]
     with pytest.raises(UserError, match=r"^file"):
-        next(answers)
+        next(orderings)
 
 
-def test_another_on_error_is_refused_before_anything_is_read():
+def test_an_unknown_on_error_is_refused_before_reading():
     with pytest.raises(UserError, match='on_error must be "raise" or "skip" \\(got \'ignore\'\\)'):
         Orderer(Picky()).order_all([GOOD], on_error="ignore")
 
 
 @pytest.mark.parametrize("documents", [None, "text", b"text", 3, {"a": GOOD}])
-def test_what_is_no_list_of_documents_is_refused(documents):
-    with pytest.raises(
-        UserError, match=f"wanted a list of documents .got {type(documents).__name__}"
-    ):
+def test_documents_must_be_a_list(documents):
+    name = type(documents).__name__
+    with pytest.raises(UserError, match=f"must be a list of lists of sentences .got {name}"):
         Orderer(Picky()).order_all(documents)
 
 
 @pytest.mark.parametrize("sentences", [None, 3, {"a": "b"}, {"a", "b"}, b"ab"])
-def test_what_is_no_list_of_sentences_is_refused(sentences):
+def test_sentences_must_be_a_list(sentences):
     with pytest.raises(
-        UserError, match=f"^wanted a list of sentences .got {type(sentences).__name__}"
+        UserError, match=f"^a document must be a list of sentences .got {type(sentences).__name__}"
     ):
         Orderer(Picky()).order(sentences)
 
 
 @pytest.mark.parametrize("passes", [0, 65, 1.5, None])
-def test_passes_are_a_number_in_a_range(passes):
-    with pytest.raises(UserError, match="passes = "):
+def test_passes_outside_the_range_are_refused(passes):
+    with pytest.raises(UserError, match=rf"passes must be an integer from 1 to 64 \(got {passes}"):
         Orderer(Picky()).order(GOOD, passes=passes)
 
 
-def test_the_bundled_model_has_a_name(tmp_path, monkeypatch):
+def test_the_bundled_model_can_be_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     sentences = ["Then we ate.", "We cooked."]
     assert Orderer.from_pretrained("bundled").order(sentences).order == [1, 0]
 
 
-def test_a_sentence_is_tokenized_once_on_its_way(monkeypatch):
+def test_every_sentence_is_tokenized_once(monkeypatch):
     tokenized = []
     tokenize = Packer._tokenize
 
-    def remember(packer, sentences):
+    def record(packer, sentences):
         tokenized.extend(sentences)
         return tokenize(packer, sentences)
 
-    monkeypatch.setattr(Packer, "_tokenize", remember)
+    monkeypatch.setattr(Packer, "_tokenize", record)
     short, long = ["We ate.", "We cooked."], [f"On day {i} we ate." for i in range(100)]
-    list(Orderer.from_pretrained().order_all([short, long], passes=2))  # the long one by windows
+    list(Orderer.from_pretrained().order_all([short, long], passes=2))  # `long` needs windows
     assert sorted(tokenized) == sorted(short + long)

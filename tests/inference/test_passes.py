@@ -1,4 +1,4 @@
-"""What an answer depends on: the sentences, not how they are given."""
+"""Results depend on the sentences only, not on their input order."""
 
 from itertools import permutations
 
@@ -16,7 +16,7 @@ SENTENCES = ("a", "bb", "ccc", "dddd")
 
 
 class Swayed:
-    """Scores a sentence by its length, and by where it is shown; cuts what is shown last."""
+    """Scores a sentence by its length and its place in the row; truncates the last one."""
 
     def __init__(self):
         self.shown = []
@@ -37,7 +37,7 @@ class Swayed:
 
 
 class Pairs(Swayed):
-    """Says of pairs only."""
+    """Has pair probabilities, but no scores."""
 
     def order(self, puzzles):
         return [
@@ -51,33 +51,33 @@ class Pairs(Swayed):
 
 @pytest.mark.parametrize("passes", [1, 2, 5])
 @pytest.mark.parametrize("backend", [Swayed, Pairs])
-def test_an_answer_depends_on_the_sentences_alone(backend, passes):
-    asked = Passes(backend(), passes)
-    answers = {}
-    for given_as in permutations(SENTENCES):
-        ordering = asked.order([Puzzle(given_as)])[0]
-        assert ordering.sentences == tuple(given_as[i] for i in ordering.order)
+def test_the_result_does_not_depend_on_the_input_order(backend, passes):
+    averaged = Passes(backend(), passes)
+    results = {}
+    for shuffled in permutations(SENTENCES):
+        ordering = averaged.order([Puzzle(shuffled)])[0]
+        assert ordering.sentences == tuple(shuffled[i] for i in ordering.order)
         before = ordering.before[np.ix_(ordering.order, ordering.order)]
-        assert before == pytest.approx(answers.setdefault(ordering.sentences, before))
-    assert len(answers) == 1
+        assert before == pytest.approx(results.setdefault(ordering.sentences, before))
+    assert len(results) == 1
 
 
 class Sure:
-    """Says the same of pairs however they are shown."""
+    """Has pair probabilities that do not depend on the shuffle."""
 
     def check(self, puzzle):
         pass
 
     def order(self, puzzles):
-        found = []
+        orderings = []
         for puzzle in puzzles:
             lengths = np.array([len(s) for s in puzzle.sentences])
             before = 1 / (1 + np.exp(0.7 * (lengths[:, None] - lengths)))
-            found.append(Ordering.of(puzzle, decided(before, borda(before)), []))
-        return found
+            orderings.append(Ordering.of(puzzle, decided(before, borda(before)), []))
+        return orderings
 
 
-def test_more_passes_change_nothing_of_what_does_not_depend_on_the_shuffle():
+def test_more_passes_do_not_change_a_result_that_ignores_the_shuffle():
     one, many = (Passes(Sure(), passes).order([Puzzle(SENTENCES)])[0] for passes in (1, 4))
     assert many.order == one.order
     assert many.confidence == pytest.approx(one.confidence)
@@ -96,7 +96,7 @@ def test_scores_are_averaged():
         assert ordering.scores[i] == pytest.approx(total / passes)
 
 
-def test_pair_probabilities_are_averaged_where_there_are_no_scores():
+def test_pair_probabilities_are_averaged_if_there_are_no_scores():
     backend = Pairs()
     ordering = Passes(backend, 4).order([Puzzle(SENTENCES)])[0]
     for i, first in enumerate(SENTENCES):
@@ -111,7 +111,7 @@ def test_pair_probabilities_are_averaged_where_there_are_no_scores():
     assert ordering.order == np.argsort(-ordering.before.sum(1)).tolist()
 
 
-def test_what_was_cut_is_told_of_the_sentence_given():
+def test_truncated_sentences_are_numbered_as_in_the_input():
     backend = Swayed()
     ordering = Passes(backend, 6).order([Puzzle(SENTENCES)])[0]
     last = {shown[-1] for shown in backend.shown}
@@ -119,25 +119,25 @@ def test_what_was_cut_is_told_of_the_sentence_given():
 
 
 @given(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=8), st.integers(1, 3))
-def test_sentences_that_are_the_same_are_all_there(sentences, passes):
+def test_duplicate_sentences_are_kept(sentences, passes):
     ordering = Passes(Swayed(), passes).order([Puzzle(tuple(sentences))])[0]
     assert sorted(ordering.order) == list(range(len(sentences)))
-    turned = Passes(Swayed(), passes).order([Puzzle(tuple(sentences[::-1]))])[0]
-    assert turned.sentences == ordering.sentences
+    reversed_input = Passes(Swayed(), passes).order([Puzzle(tuple(sentences[::-1]))])[0]
+    assert reversed_input.sentences == ordering.sentences
 
 
-def test_many_puzzles_at_once_are_answered_as_alone():
+def test_the_result_does_not_depend_on_the_other_puzzles():
     puzzles = [Puzzle(SENTENCES[k:] + SENTENCES[:k]) for k in range(4)] + [Puzzle(("x", "yy"))]
-    asked = Passes(Swayed(), 3)
-    assert asked.order(puzzles) == [asked.order([puzzle])[0] for puzzle in puzzles]
+    averaged = Passes(Swayed(), 3)
+    assert averaged.order(puzzles) == [averaged.order([puzzle])[0] for puzzle in puzzles]
 
 
-def test_what_the_backend_refuses_is_refused():
+def test_check_raises_the_error_of_the_backend():
     with pytest.raises(UserError, match="too many"):
         Passes(Swayed(), 1).check(Puzzle(("a",) * 51))
 
 
 @pytest.mark.parametrize("passes", [0, 65])
-def test_no_pass_is_no_answer_and_too_many_are_none(passes):
-    with pytest.raises(UserError, match=f"passes = {passes}: wanted 1 to 64"):
+def test_passes_outside_the_range_are_refused(passes):
+    with pytest.raises(UserError, match=rf"from 1 to 64 \(got {passes}\)"):
         Orderer(Swayed()).order_all([["a"]], passes=passes)

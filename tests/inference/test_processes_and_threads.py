@@ -1,4 +1,4 @@
-"""One orderer in many processes and threads, for real: each gives the answers of a single one."""
+"""One orderer used in several processes and threads gives the results of a single one."""
 
 import multiprocessing
 import os
@@ -12,7 +12,7 @@ import pytest
 from bert4so import Decision, Orderer, Ordering, UserError
 from bert4so.common.machine import cores
 
-TESTED_SYSTEMS = ["bert4so"]  # what is tested here is no system's own
+TESTED_SYSTEMS = ["bert4so"]  # these tests do not depend on the system
 
 DOCUMENTS = [["Then we ate.", "We cooked.", f"We bought {i} eggs."] for i in range(40)]
 
@@ -31,10 +31,10 @@ def in_a_fork():
     if child:
         assert os.waitpid(child, 0)[1] == 0
         return []
-    found = answers()
-    sys.exit(0 if not before or found == before else 1)
+    after = answers()
+    sys.exit(0 if not before or after == before else 1)
 
-if torch := sys.modules.get("torch"):  # start its threads: the model is too small for them
+if torch := sys.modules.get("torch"):  # start its threads, which the small model would not do
     table = torch.ones(500, 500)
     torch.softmax(table @ table, -1)
 before = []
@@ -42,7 +42,7 @@ in_a_fork()
 before = answers()
 in_a_fork()
 """
-"""Forks before and after the first answer. The child orders, and ends as any process does."""
+"""Forks before and after the first use. The child orders documents, and must exit."""
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def orders(orderer, documents=DOCUMENTS):
 
 
 @pytest.mark.parametrize("form", ["bundled", "trained"])
-def test_a_fork_orders_and_ends(form, trained):
+def test_a_forked_process_orders_and_exits(form, trained):
     model = trained if form == "trained" else form
     environment = {k: v for k, v in os.environ.items() if k != "ORT_DISABLE_TELEMETRY"}
     command = [sys.executable, "-c", FORK, str(model)]
@@ -69,11 +69,11 @@ def test_a_fork_orders_and_ends(form, trained):
 
 @pytest.mark.parametrize("method", ["spawn", "fork"])
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_pool_of_processes_gives_the_same_answers(orderer, answers, method):
+def test_a_process_pool_gives_the_same_orders(orderer, answers, method):
     context = multiprocessing.get_context(method)
     with ProcessPoolExecutor(2, mp_context=context) as pool:
-        found = list(pool.map(orders, [orderer] * 2, [DOCUMENTS[:20], DOCUMENTS[20:]]))
-    assert found[0] + found[1] == answers
+        first, second = pool.map(orders, [orderer] * 2, [DOCUMENTS[:20], DOCUMENTS[20:]])
+    assert first + second == answers
 
 
 @pytest.mark.parametrize("form", ["bundled", "trained"])
@@ -84,7 +84,7 @@ def test_threads_share_an_orderer(orderer, trained, form):
         together = list(pool.map(shared.order, DOCUMENTS * 2))
         many = [pool.submit(orders, shared) for _ in range(4)]
     assert [one.order for one in together] == [one.order for one in one_by_one] * 2
-    assert all(some.result() == [one.order for one in one_by_one] for some in many)
+    assert all(future.result() == [one.order for one in one_by_one] for future in many)
 
 
 def test_only_the_path_is_pickled(orderer, answers):
@@ -95,7 +95,7 @@ def test_only_the_path_is_pickled(orderer, answers):
     assert again.backend.threads == 2
 
 
-def test_the_bundled_model_is_pickled_without_the_path_of_this_machine(orderer):
+def test_the_bundled_model_is_pickled_without_its_path(orderer):
     assert b"pretrained/" not in pickle.dumps(orderer)
     assert os.sep.encode() + b"src" not in pickle.dumps(orderer)
 
@@ -110,7 +110,7 @@ def test_a_relative_path_is_pickled_as_an_absolute_one(trained, tmp_path, monkey
 
 
 class Reverse:
-    """A backend of a user's."""
+    """A backend of a user."""
 
     def order(self, puzzles):
         return [self.answer(puzzle) for puzzle in puzzles]
@@ -123,16 +123,16 @@ class Reverse:
         return Ordering.of(puzzle, Decision(order, 1.0, tuple(map(float, order[::-1]))))
 
 
-def test_an_orderer_of_ones_own_backend_is_pickled_with_it():
+def test_a_custom_backend_is_pickled_with_the_orderer():
     again = pickle.loads(pickle.dumps(Orderer(Reverse())))
     assert isinstance(again.backend, Reverse)
 
 
-def test_by_default_there_is_a_thread_per_core():
+def test_the_default_is_one_thread_per_core():
     assert Orderer.from_pretrained().backend.threads == cores()
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
-def test_a_number_of_threads_that_is_none_is_refused(threads):
-    with pytest.raises(UserError, match=r"threads = .*: must be at least 1"):
+def test_an_invalid_number_of_threads_is_refused(threads):
+    with pytest.raises(UserError, match=r"threads must be an integer of at least 1 \(got"):
         Orderer.from_pretrained(threads=threads)

@@ -1,4 +1,4 @@
-"""Locks between real processes, and the folder of a run that they guard."""
+"""File locks between real processes, and the lock of a run folder."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ def held(path):
         return path.exists()
 
 
-def test_a_lock_is_held_by_one_process_until_it_is_killed(tmp_path):
+def test_lock_is_held_until_its_process_is_killed(tmp_path):
     path = tmp_path / "some.lock"
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDER, path], stdout=subprocess.PIPE, text=True
@@ -39,28 +39,28 @@ def test_a_lock_is_held_by_one_process_until_it_is_killed(tmp_path):
         assert path.exists()
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert path.exists()  # nothing was left to remove it, and it locks nothing
+    assert path.exists()  # the killed process could not remove it, but it is unlocked
     assert held(path)
     assert not path.exists()
 
 
-def test_a_lock_file_that_its_holder_removed_locks_nothing(tmp_path, monkeypatch):
+def test_lock_is_retried_if_its_file_was_removed(tmp_path, monkeypatch):
     path = tmp_path / "some.lock"
-    seen = []
+    calls = []
 
-    def removed_between(descriptor):
-        """The holder ends after this process has opened the file, and before it locks it."""
-        if not seen:
+    def remove_then_lock(descriptor):
+        """The holder removes the file after this process has opened it and before it locks it."""
+        if not calls:
             path.unlink()
-        seen.append(descriptor)
+        calls.append(descriptor)
         return try_lock(descriptor)
 
-    monkeypatch.setattr(lock, "try_lock", removed_between)
-    assert held(path)  # of a new file, which others would open too
-    assert len(seen) == 2
+    monkeypatch.setattr(lock, "try_lock", remove_then_lock)
+    assert held(path)  # locks a new file, which other processes would open as well
+    assert len(calls) == 2
 
 
-def test_a_file_system_without_locks_is_gone_on_with(tmp_path, monkeypatch):
+def test_file_system_without_locks_is_accepted(tmp_path, monkeypatch):
     import fcntl
 
     def unsupported(descriptor, operation):
@@ -70,7 +70,7 @@ def test_a_file_system_without_locks_is_gone_on_with(tmp_path, monkeypatch):
     assert held(tmp_path / "some.lock")
 
 
-def test_a_folder_is_held_by_one_job(tmp_path):
+def test_run_folder_is_held_by_one_job(tmp_path):
     folder = tmp_path / "runs" / "new"
     with hold_folder(folder):
         assert [path.name for path in folder.iterdir()] == [LOCK]
@@ -81,7 +81,7 @@ def test_a_folder_is_held_by_one_job(tmp_path):
     assert [path.name for path in folder.iterdir()] == ["run.toml"]
 
 
-def test_a_folder_in_which_nothing_was_written_is_removed_if_it_was_new(tmp_path):
+def test_new_run_folder_is_removed_if_nothing_was_written(tmp_path):
     with hold_folder(tmp_path / "new"):
         pass
     assert not (tmp_path / "new").exists()
@@ -102,11 +102,11 @@ def test_a_folder_in_which_nothing_was_written_is_removed_if_it_was_new(tmp_path
         (["input"], True, "neither empty nor a run"),
         (["run.toml", "input"], False, "pass --resume to continue it"),
         (["run.toml", "input"], True, None),
-        (["run.toml", "metrics.json"], False, "holds a finished run"),
-        (["run.toml", "metrics.json"], True, "holds a finished run"),
+        (["run.toml", "metrics.json"], False, "contains a finished run"),
+        (["run.toml", "metrics.json"], True, "contains a finished run"),
     ],
 )
-def test_training_starts_only_in_an_empty_folder_or_its_own(tmp_path, files, resume, message):
+def test_check_folder_accepts_empty_and_resumable_folders(tmp_path, files, resume, message):
     for name in files:
         (tmp_path / name).write_text("mine")
     if message is None:

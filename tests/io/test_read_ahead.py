@@ -1,4 +1,4 @@
-"""What comes from a pipe, in lists that end where it pauses."""
+"""Reading from a pipe in batches that end when it pauses."""
 
 import threading
 from itertools import count
@@ -8,44 +8,44 @@ import pytest
 from bert4so.io.read_ahead import MAX_ITEMS, until_pauses
 
 
-def test_every_item_comes_once_and_in_order():
-    lists = list(until_pauses(range(5000)))
-    assert [item for some in lists for item in some] == list(range(5000))
-    assert all(0 < len(some) <= MAX_ITEMS for some in lists)
+def test_items_are_yielded_once_and_in_order():
+    batches = list(until_pauses(range(5000)))
+    assert [item for batch in batches for item in batch] == list(range(5000))
+    assert all(0 < len(batch) <= MAX_ITEMS for batch in batches)
     assert list(until_pauses([])) == []
 
 
-def test_a_pause_ends_a_list():
+def test_pause_ends_a_batch():
     more = threading.Event()
 
     def items():
         yield from "ab"
-        more.wait()  # without an end, if nobody takes the first list
+        more.wait()  # blocks until the first batch is consumed
         yield "c"
 
-    lists = until_pauses(items())
-    assert next(lists) == ["a", "b"]
+    batches = until_pauses(items())
+    assert next(batches) == ["a", "b"]
     more.set()
-    assert next(lists) == ["c"]
-    assert next(lists, None) is None
+    assert next(batches) == ["c"]
+    assert next(batches, None) is None
 
 
-def test_what_stands_before_an_error_comes_first():
+def test_items_before_an_error_come_first():
     def items():
         yield from "ab"
         raise ValueError("broken")
 
-    lists = until_pauses(items())
-    assert next(lists) == ["a", "b"]
+    batches = until_pauses(items())
+    assert next(batches) == ["a", "b"]
     with pytest.raises(ValueError, match="broken"):
-        next(lists)
+        next(batches)
 
 
-def test_no_more_is_read_ahead_than_is_held():
+def test_read_ahead_is_bounded():
     read, before = [], threading.active_count()
-    lists = until_pauses(read.append(i) or i for i in count())
-    next(lists)
-    lists.close()
+    batches = until_pauses(read.append(i) or i for i in count())
+    next(batches)
+    batches.close()
     for thread in threading.enumerate():
         if thread.daemon and thread is not threading.current_thread():
             thread.join(10)

@@ -1,4 +1,4 @@
-"""Answers that grow by pieces: after a kill at any moment they are resumed, and never mixed."""
+"""Resumable output: after a kill at any time, resuming gives the same file."""
 
 import gzip
 import json
@@ -11,12 +11,12 @@ import pytest
 import zstandard
 
 from bert4so import UserError
-from bert4so.io import resumable_writer as answers
-from bert4so.io.open_writer import open_answers
+from bert4so.io import resumable_writer
+from bert4so.io.open_writer import open_writer
 from bert4so.io.parquet import read_parquet_rows
 
 KINDS = [".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet"]
-PIECE = 7
+PIECE_DOCUMENTS = 7
 SETTINGS = {"model": "a", "passes": 1}
 DOCUMENTS = [{"id": f"é{i}", "sentences": ["a" * (i % 9 + 1), "b"]} for i in range(50)]
 RECORDS = [{**document, "order": [1, 0]} for document in DOCUMENTS]
@@ -24,13 +24,13 @@ RECORDS = [{**document, "order": [1, 0]} for document in DOCUMENTS]
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # disks may be slow
-    monkeypatch.setattr(answers, "PIECE_DOCUMENTS", PIECE)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # syncing may be slow
+    monkeypatch.setattr(resumable_writer, "PIECE_DOCUMENTS", PIECE_DOCUMENTS)
 
 
 def begin(path, documents=(), resume=False, settings=SETTINGS):
-    """The answers, after those that are there already; and the documents that are left."""
-    out, left = open_answers(path, resume, settings), iter(documents)
+    """A started writer, and the documents that remain to be answered."""
+    out, left = open_writer(path, resume, settings), iter(documents)
     try:
         out.start(left, Path("in.jsonl"))
     except UserError:
@@ -40,7 +40,7 @@ def begin(path, documents=(), resume=False, settings=SETTINGS):
 
 
 def write(path, records, resume=False, settings=SETTINGS):
-    """Each record is a document and its answer."""
+    """Write records, each of which serves as a document and as its answer."""
     out, left = begin(path, records, resume, settings)
     with out:
         for record in left:
@@ -48,7 +48,7 @@ def write(path, records, resume=False, settings=SETTINGS):
 
 
 def refused(path, message, records=RECORDS, settings=SETTINGS):
-    """To resume is refused, and changes nothing."""
+    """Check that resuming is refused and changes nothing."""
     before = content(path)
     with pytest.raises(UserError, match=message):
         write(path, records, resume=True, settings=settings)
@@ -66,7 +66,7 @@ def content(path):
 
 
 def restore(path, files):
-    """Put back what `content` found."""
+    """Restore the files that `content` returned."""
     shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     if path.suffix == ".parquet" and len(files) > 0:
         path.mkdir()
@@ -97,13 +97,13 @@ def unpack_zst(data):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_written_is_read(tmp_path, kind):
+def test_records_are_read_back(tmp_path, kind):
     write(tmp_path / f"out{kind}", RECORDS)
     assert read(tmp_path / f"out{kind}") == RECORDS
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_after_a_kill_at_any_moment_the_end_is_the_same(tmp_path, kind):
+def test_resume_after_a_kill_gives_the_same_files(tmp_path, kind):
     path, moments = tmp_path / f"out{kind}", []
     out, _ = begin(path)
     with out:
@@ -118,13 +118,13 @@ def test_after_a_kill_at_any_moment_the_end_is_the_same(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_after_a_kill_before_a_piece_is_recorded_it_is_written_again(tmp_path, kind):
+def test_resume_rewrites_a_piece_that_was_not_recorded(tmp_path, kind):
     path = tmp_path / f"out{kind}"
     write(path, RECORDS)
     whole = content(path)
     lines = state_of(path).read_bytes().splitlines(keepends=True)
-    assert len(lines) == 2 + -(-len(RECORDS) // PIECE)
-    for pieces in (len(lines) - 2, len(lines) - 3):  # with and without the last of them
+    assert len(lines) == 2 + -(-len(RECORDS) // PIECE_DOCUMENTS)
+    for pieces in (len(lines) - 2, len(lines) - 3):  # with and without the last piece
         state = b"".join(lines[: 1 + pieces])
         for torn in (b"", lines[1 + pieces][:10]):
             restore(path, {**whole, state_of(path).name: state + torn})
@@ -133,7 +133,7 @@ def test_after_a_kill_before_a_piece_is_recorded_it_is_written_again(tmp_path, k
 
 
 @pytest.mark.parametrize("kind", KINDS[:3])
-def test_a_file_that_was_cut_anywhere_is_resumed(tmp_path, kind):
+def test_resume_after_truncation_at_any_byte(tmp_path, kind):
     path = tmp_path / f"out{kind}"
     write(path, RECORDS)
     whole = content(path)
@@ -144,7 +144,7 @@ def test_a_file_that_was_cut_anywhere_is_resumed(tmp_path, kind):
         assert content(path) == whole
 
 
-def test_a_folder_that_lost_its_last_parts_is_resumed(tmp_path):
+def test_resume_after_the_last_parts_were_deleted(tmp_path):
     path = tmp_path / "out.parquet"
     write(path, RECORDS)
     whole = content(path)
@@ -159,7 +159,7 @@ def test_a_folder_that_lost_its_last_parts_is_resumed(tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_flipped_bit_is_found(tmp_path, kind):
+def test_resume_refuses_a_flipped_bit(tmp_path, kind):
     path, draw = tmp_path / f"out{kind}", random.Random(0)
     write(path, RECORDS)
     whole = content(path)
@@ -170,7 +170,7 @@ def test_a_flipped_bit_is_found(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_flipped_bit_in_the_state_is_found_or_changes_nothing(tmp_path, kind):
+def test_flipped_bit_in_the_state_is_refused_or_harmless(tmp_path, kind):
     path, draw = tmp_path / f"out{kind}", random.Random(0)
     write(path, RECORDS)
     whole = content(path)
@@ -186,28 +186,28 @@ def test_a_flipped_bit_in_the_state_is_found_or_changes_nothing(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_another_document_anywhere_is_refused(tmp_path, kind):
+def test_resume_refuses_a_changed_document(tmp_path, kind):
     path = tmp_path / f"out{kind}"
     write(path, RECORDS)
     for k in range(len(RECORDS)):
         changed = [*RECORDS[:k], {**RECORDS[k], "id": "other"}, *RECORDS[k + 1 :]]
-        piece = k // PIECE * PIECE
-        last = min(piece + PIECE, len(RECORDS))
+        piece = k // PIECE_DOCUMENTS * PIECE_DOCUMENTS
+        last = min(piece + PIECE_DOCUMENTS, len(RECORDS))
         refused(path, f"in.jsonl: documents {piece + 1} to {last} differ", changed)
     refused(path, "documents 50 to 50 differ", RECORDS[:-1])
     refused(path, "documents 1 to 7 differ", [])
 
 
-def test_other_settings_are_refused(tmp_path):
+def test_resume_refuses_other_settings(tmp_path):
     path = tmp_path / "out.jsonl"
     write(path, RECORDS)
-    refused(path, "begun with passes = 1, not 2", settings={**SETTINGS, "passes": 2})
-    refused(path, "begun with model = 'a', not 'b'", settings={**SETTINGS, "model": "b"})
-    refused(path, "begun with skip_bad = None, not True", settings={**SETTINGS, "skip_bad": True})
-    refused(path, "begun with passes = 1, not None", settings={"model": "a"})
+    refused(path, "started with passes = 1, not 2", settings={**SETTINGS, "passes": 2})
+    refused(path, "started with model = 'a', not 'b'", settings={**SETTINGS, "model": "b"})
+    refused(path, "started with skip_bad = None, not True", settings={**SETTINGS, "skip_bad": True})
+    refused(path, "started with passes = 1, not None", settings={"model": "a"})
 
 
-def test_more_documents_are_appended(tmp_path):
+def test_resume_appends_more_documents(tmp_path):
     path = tmp_path / "out.jsonl.gz"
     write(path, RECORDS[:10])
     out, left = begin(path, RECORDS, resume=True)
@@ -219,7 +219,7 @@ def test_more_documents_are_appended(tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_somebody_else_added_is_left_alone(tmp_path, kind):
+def test_resume_refuses_foreign_data(tmp_path, kind):
     path = tmp_path / f"out{kind}"
     write(path, RECORDS)
     whole = content(path)
@@ -227,13 +227,13 @@ def test_what_somebody_else_added_is_left_alone(tmp_path, kind):
         shutil.copy(path / "part-00000.parquet", path / "part-00099.parquet")
     else:
         path.write_bytes(whole[path.name] + b"mine\n")
-    refused(path, "cannot resume: (something was added|not written by this command)")
+    refused(path, "cannot resume: (something was appended|not written by this command)")
     restore(path, whole)
     write(path, RECORDS, resume=True)
     assert content(path) == whole
 
 
-def test_a_line_is_there_at_once(tmp_path):
+def test_plain_jsonl_is_written_line_by_line(tmp_path):
     out, _ = begin(tmp_path / "out.jsonl")
     with out:
         for k, record in enumerate(RECORDS):
@@ -242,7 +242,7 @@ def test_a_line_is_there_at_once(tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_piece_is_on_the_disk_before_it_is_recorded(tmp_path, monkeypatch, kind):
+def test_piece_is_synced_before_it_is_recorded(tmp_path, monkeypatch, kind):
     synced = []
 
     def fsync(descriptor):
@@ -253,20 +253,20 @@ def test_a_piece_is_on_the_disk_before_it_is_recorded(tmp_path, monkeypatch, kin
     out, _ = begin(path)
     with out:
         assert synced == [state_of(path).name, tmp_path.name, tmp_path.name]
-        for record in RECORDS[:PIECE]:
+        for record in RECORDS[:PIECE_DOCUMENTS]:
             synced.clear()
             out.add(record, record)
         parts = ["part-00000.parquet.partial", path.name] if kind == ".parquet" else [path.name]
         assert synced == [*parts, state_of(path).name]
 
 
-def test_frames_have_checksums(tmp_path):
+def test_zst_frames_have_checksums(tmp_path):
     write(tmp_path / "out.jsonl.zst", RECORDS)
     data = (tmp_path / "out.jsonl.zst").read_bytes()
     assert zstandard.get_frame_parameters(data).has_checksum
 
 
-def test_what_waits_is_written_whatever_ends_the_work(tmp_path):
+def test_buffered_answers_are_written_after_an_interrupt(tmp_path):
     def work():
         out, _ = begin(tmp_path / "out.jsonl.gz")
         with out:
@@ -280,8 +280,8 @@ def test_what_waits_is_written_whatever_ends_the_work(tmp_path):
     assert read(tmp_path / "out.jsonl.gz") == RECORDS
 
 
-def test_a_failed_write_is_resumed(tmp_path, monkeypatch):
-    path, really = tmp_path / "out.jsonl", os.write
+def test_resume_after_a_failed_write(tmp_path, monkeypatch):
+    path, original_write = tmp_path / "out.jsonl", os.write
 
     def work():
         out, left = begin(path, RECORDS)
@@ -289,13 +289,13 @@ def test_a_failed_write_is_resumed(tmp_path, monkeypatch):
             for record in left:
                 out.add(record, record)
 
-    def half(descriptor, data):
+    def write_half(descriptor, data):
         if os.fstat(descriptor).st_size > 2000:
-            really(descriptor, data[: len(data) // 2])
+            original_write(descriptor, data[: len(data) // 2])
             raise OSError(28, "No space left on device")
-        return really(descriptor, data)
+        return original_write(descriptor, data)
 
-    monkeypatch.setattr(os, "write", half)
+    monkeypatch.setattr(os, "write", write_half)
     with pytest.raises(OSError, match=r"No space left on device: .*out\.jsonl"):
         work()
     monkeypatch.undo()
@@ -304,16 +304,16 @@ def test_a_failed_write_is_resumed(tmp_path, monkeypatch):
     assert read(path) == RECORDS
 
 
-def test_a_file_that_is_there_is_not_overwritten(tmp_path):
+def test_existing_file_is_not_overwritten(tmp_path):
     (tmp_path / "out.jsonl").write_text("mine\n")
     with pytest.raises(UserError, match="already exists: pass --resume"):
-        open_answers(tmp_path / "out.jsonl", False, SETTINGS)
+        open_writer(tmp_path / "out.jsonl", False, SETTINGS)
     assert (tmp_path / "out.jsonl").read_text() == "mine\n"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("mine", [b"", b'{"my":1}', b'{"sentences": ["a"], "order": [0]}\n'])
-def test_a_file_without_a_state_is_left_as_it_is(tmp_path, kind, mine):
+def test_resume_refuses_a_file_without_state(tmp_path, kind, mine):
     path = tmp_path / f"out{kind}"
     if kind == ".parquet":
         path.mkdir()
@@ -325,7 +325,7 @@ def test_a_file_without_a_state_is_left_as_it_is(tmp_path, kind, mine):
 
 
 @pytest.mark.parametrize("state", [b'{"my": 1}', b'{"my": 1}\n', b"\xff\n", b"[]\n"])
-def test_a_foreign_state_is_left_as_it_is(tmp_path, state):
+def test_resume_refuses_a_foreign_state(tmp_path, state):
     path = tmp_path / "out.jsonl"
     state_of(path).write_bytes(state)
     for _ in range(2):
@@ -333,7 +333,7 @@ def test_a_foreign_state_is_left_as_it_is(tmp_path, state):
         path.write_text("mine\n")
 
 
-def test_a_state_without_its_file_is_started_again(tmp_path):
+def test_state_without_output_is_overwritten(tmp_path):
     path = tmp_path / "out.jsonl"
     write(path, RECORDS)
     whole = content(path)
@@ -345,20 +345,20 @@ def test_a_state_without_its_file_is_started_again(tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_pipe_or_a_file_of_another_kind_is_refused(tmp_path, kind):
+def test_pipe_or_wrong_kind_of_file_is_refused(tmp_path, kind):
     os.mkfifo(tmp_path / f"pipe{kind}")
     (tmp_path / f"other{kind}").touch() if kind == ".parquet" else (
         tmp_path / f"other{kind}"
     ).mkdir()
     for name in ("pipe", "other"):
         with pytest.raises(UserError, match=r"not a (folder|regular file): choose another --out"):
-            open_answers(tmp_path / f"{name}{kind}", True, SETTINGS)
+            open_writer(tmp_path / f"{name}{kind}", True, SETTINGS)
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.jsonl.bz2", "out.gz", "out.jsonl.txt"])
-def test_other_names_are_refused(tmp_path, name):
-    with pytest.raises(UserError, match=r"wanted a name in \.jsonl"):
-        open_answers(tmp_path / name, False, SETTINGS)
+def test_unknown_suffixes_are_refused(tmp_path, name):
+    with pytest.raises(UserError, match=r"the name must end in \.jsonl"):
+        open_writer(tmp_path / name, False, SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -377,8 +377,8 @@ def test_other_names_are_refused(tmp_path, name):
     ids=str,
 )
 @pytest.mark.parametrize("before", [0, 7])
-def test_whatever_is_carried_along_is_not_lost_in_parts(tmp_path, before, notes):
-    """Unlike one another, unlike the first part, or new after it."""
+def test_parquet_keeps_extra_keys_of_any_type(tmp_path, before, notes):
+    """Values of different types, unlike those of the first part, or new after it."""
     given = [*RECORDS[:before], *({**RECORDS[0], "note": note} for note in notes)]
     write(tmp_path / "out.parquet", given)
     found = []
@@ -388,33 +388,33 @@ def test_whatever_is_carried_along_is_not_lost_in_parts(tmp_path, before, notes)
     assert found == [{k: v for k, v in record.items() if v is not None} for record in given]
 
 
-def test_one_type_is_one_column(tmp_path):
+def test_parquet_stores_values_of_one_type_in_a_column(tmp_path):
     notes = [{"year": 2000 + i, "by": ["a", "b"]} for i in range(9)]
     given = [record | note for record, note in zip(RECORDS[:9], notes, strict=True)]
     write(tmp_path / "out.parquet", given)
     assert read(tmp_path / "out.parquet") == given
 
 
-def test_what_no_part_can_hold_is_refused(tmp_path):
-    with pytest.raises(UserError, match="cannot hold the order of a document"):
+def test_parquet_refuses_an_order_of_the_wrong_type(tmp_path):
+    with pytest.raises(UserError, match="cannot store the order of a document"):
         write(tmp_path / "out.parquet", [*RECORDS[:7], {**RECORDS[7], "order": "none"}])
     assert read(tmp_path / "out.parquet") == RECORDS[:7]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_two_do_not_write_at_once(tmp_path, kind):
+def test_only_one_process_writes(tmp_path, kind):
     path = tmp_path / f"out{kind}"
     out, _ = begin(path)
     with out:
-        with pytest.raises(UserError, match="another process is writing it"):
-            open_answers(path, True, SETTINGS)
+        with pytest.raises(UserError, match="another process is writing to it"):
+            open_writer(path, True, SETTINGS)
         out.add(RECORDS[0], RECORDS[0])
     write(path, RECORDS, resume=True)
     assert read(path) == RECORDS
 
 
-def test_slow_work_is_written_before_a_piece_is_full(tmp_path, monkeypatch):
-    monkeypatch.setattr(answers, "MAX_PIECE_SECONDS", 0.0)
+def test_piece_is_written_after_the_time_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(resumable_writer, "MAX_PIECE_SECONDS", 0.0)
     out, _ = begin(tmp_path / "out.jsonl.gz")
     with out:
         out.add(RECORDS[0], RECORDS[0])

@@ -99,7 +99,7 @@ def test_a_tagger_that_a_model_learned_with_must_be_there(story_input, tmp_path,
     story_input.save(tmp_path)
     facts = tmp_path / "graph.json"
     facts.write_text('{"tagger": "xx_none", "version": "spacy xx_none 1"}')
-    with pytest.raises(UserError, match=r'graph.json: nouns by "xx_none": not on this machine'):
+    with pytest.raises(UserError, match=r'graph.json: noun tagger "xx_none" is not installed'):
         GraphInput.load(tmp_path)
     facts.write_text('{"tagger": "words", "version": "words 0"}')
     for _ in range(2):

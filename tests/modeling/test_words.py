@@ -59,10 +59,10 @@ def test_vectors_are_read_in_gloves_form(tmp_path):
     path.write_bytes(gzip.compress(b"the 0.1 0.2\nat a@b.c 3 4\ncat -1 2e-1\n"))
     assert read_vectors(path, Vocabulary(["dog", "cat", "at"]), 2) == {3: [-1, 0.2]}
     for width in (1, 3):
-        wanted = rf"glove\.txt\.gz:1: a vector of 2: wanted {width} numbers"
+        wanted = rf"glove\.txt\.gz:1: the vector must have {width} values \(got 2\)"
         with pytest.raises(UserError, match=wanted):
             read_vectors(path, Vocabulary(["cat"]), width)
-    with pytest.raises(UserError, match="none of the corpus's words in it"):
+    with pytest.raises(UserError, match="contains none of the words of the corpus"):
         read_vectors(path, Vocabulary(["dog"]), 2)
 
 

@@ -107,7 +107,7 @@ def moved(order):
 
 
 def test_beyond_what_is_exact_no_move_helps(monkeypatch):
-    monkeypatch.setattr(aggregation, "EXACT", 3)
+    monkeypatch.setattr(aggregation, "MAX_EXACT_SENTENCES", 3)
     found = []
     for seed in range(30):
         before = drawn(7, seed)
@@ -122,7 +122,7 @@ def test_beyond_what_is_exact_no_move_helps(monkeypatch):
 
 
 def test_beyond_what_is_exact_confidence_is_the_share_of_those_considered(monkeypatch):
-    monkeypatch.setattr(aggregation, "EXACT", 3)
+    monkeypatch.setattr(aggregation, "MAX_EXACT_SENTENCES", 3)
     for seed in range(10):
         before = drawn(5, seed)
         for order in permutations(range(5)):

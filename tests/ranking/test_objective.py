@@ -9,18 +9,18 @@ import pytest
 from bert4so import Decision
 from bert4so.document import HeadWeights
 from bert4so.ranking.aggregation import likelihood
-from bert4so.ranking.objective import LEAST, Objective
+from bert4so.ranking.objective import MIN_PROBABILITY, Objective
 from bert4so.ranking.plackett_luce import ranked
 
 WEIGHTS = HeadWeights(scores=0.7, before=0.4, next=1.3)
 
 
-def drawn_decision(n, seed, weights=WEIGHTS):
-    """What a model could say of n sentences; its order is of no meaning."""
-    draw = np.random.default_rng([n, seed])
-    scores, logits = draw.normal(0, 2, n), np.triu(draw.normal(0, 2, (n, n)), 1)
+def random_decision(n, seed, weights=WEIGHTS):
+    """A random decision on n sentences; its order is meaningless."""
+    rng = np.random.default_rng([n, seed])
+    scores, logits = rng.normal(0, 2, n), np.triu(rng.normal(0, 2, (n, n)), 1)
     before = 1 / (1 + np.exp(logits.T - logits))
-    after = draw.normal(0, 2, (n + 1, n + 1))
+    after = rng.normal(0, 2, (n + 1, n + 1))
     np.fill_diagonal(after, -np.inf)
     with np.errstate(divide="ignore"):
         after -= np.log(np.exp(after).sum(1, keepdims=True))
@@ -34,10 +34,10 @@ def by_hand(decision, order):
         unread = sum(math.exp(decision.scores[j]) for j in order[k:])
         total += weights.scores * (decision.scores[i] - math.log(unread))
         for j in order[k + 1 :]:
-            total += weights.before * math.log(max(decision.before[i, j], LEAST))
+            total += weights.before * math.log(max(decision.before[i, j], MIN_PROBABILITY))
     last = n
     for i in [*order, n]:
-        total += weights.next * max(decision.next[last, i], math.log(LEAST))
+        total += weights.next * max(decision.next[last, i], math.log(MIN_PROBABILITY))
         last = i
     return total
 
@@ -45,7 +45,7 @@ def by_hand(decision, order):
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 9])
 def test_the_log_likelihood_is_its_formula(n):
     for seed in range(5):
-        decision = drawn_decision(n, seed)
+        decision = random_decision(n, seed)
         order = np.random.default_rng(seed).permutation(n).tolist()
         found = Objective.of(decision).log_likelihood(order)
         assert found == pytest.approx(by_hand(decision, order), rel=1e-9)
@@ -54,7 +54,7 @@ def test_the_log_likelihood_is_its_formula(n):
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
 def test_moves_have_the_log_likelihoods_of_the_orders_they_make(n):
     for seed in range(4):
-        decision = drawn_decision(n, seed)
+        decision = random_decision(n, seed)
         order = np.random.default_rng(seed).permutation(n).tolist()
         moves = Objective.of(decision).of_moves(order)
         for k in range(n):
@@ -64,8 +64,8 @@ def test_moves_have_the_log_likelihoods_of_the_orders_they_make(n):
                 assert moves[k, place] == pytest.approx(by_hand(decision, moved), rel=1e-9)
 
 
-def test_what_is_all_but_impossible_has_a_log_likelihood():
-    decision = drawn_decision(3, 0)
+def test_nearly_impossible_orders_have_a_finite_log_likelihood():
+    decision = random_decision(3, 0)
     decision.before[0, 1], decision.before[1, 0] = 1, 0
     decision.next[2, 0] = -np.inf
     for order in permutations(range(3)):
@@ -73,8 +73,8 @@ def test_what_is_all_but_impossible_has_a_log_likelihood():
         assert found == pytest.approx(by_hand(decision, list(order)), rel=1e-9)
 
 
-def test_far_scores_are_no_trouble():
-    decision = drawn_decision(3, 0)
+def test_scores_that_are_far_apart_do_not_overflow():
+    decision = random_decision(3, 0)
     objective = Objective.weighted(
         np.array([1000.0, -1000.0, 0.0]), decision.before, decision.next, HeadWeights(1, 0, 0)
     )
@@ -83,14 +83,14 @@ def test_far_scores_are_no_trouble():
     assert np.isfinite(objective.of_moves([0, 1, 2])).all()
 
 
-def test_of_a_system_that_scores_it_is_the_log_of_the_confidence():
+def test_with_scores_alone_the_log_likelihood_is_the_log_of_the_confidence():
     decision = ranked(np.array([0.3, -1.0, 2.0, 0.5]))
     found = Objective.of(decision).log_likelihood(decision.order)
     assert found == pytest.approx(math.log(decision.confidence))
 
 
-def test_of_a_system_that_compares_pairs_it_is_their_likelihood():
-    before = drawn_decision(5, 0).before
+def test_with_pairs_alone_the_log_likelihood_is_that_of_the_pairs():
+    before = random_decision(5, 0).before
     objective = Objective.of(Decision([3, 1, 0, 4, 2], 1.0, before=before))
     for order in permutations(range(5)):
         assert objective.log_likelihood(list(order)) == pytest.approx(

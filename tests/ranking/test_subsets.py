@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from test_objective import by_hand, drawn_decision
+from test_objective import by_hand, random_decision
 
 from bert4so.document import HeadWeights
 from bert4so.ranking import subsets
@@ -25,7 +25,7 @@ WEIGHTS = [
 @pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
 def test_the_best_order_and_the_sum_are_those_of_all_orders(n, weights):
-    decisions = [drawn_decision(n, seed, weights) for seed in range(4)]
+    decisions = [random_decision(n, seed, weights) for seed in range(4)]
     objectives = [Objective.of(decision) for decision in decisions]
     found = zip(decisions, best_orders(objectives), log_totals(objectives), strict=True)
     for decision, order, total in found:
@@ -34,9 +34,9 @@ def test_the_best_order_and_the_sum_are_those_of_all_orders(n, weights):
         assert total == pytest.approx(math.log(sum(map(math.exp, values.values()))), abs=1e-8)
 
 
-def test_of_equally_likely_orders_it_is_that_of_the_puzzle():
+def test_ties_keep_the_order_of_the_puzzle():
     for n in (1, 2, 5, 9):
-        nothing = drawn_decision(n, 0)
+        nothing = random_decision(n, 0)
         flat = replace(
             nothing,
             scores=(0.0,) * n,
@@ -55,8 +55,8 @@ def test_scores_that_are_far_apart_are_summed():
     assert log_totals([objective])[0] == pytest.approx(0, abs=1e-9)  # Plackett-Luce sums to 1
 
 
-def test_links_that_are_all_but_impossible_are_summed():
-    decision = drawn_decision(5, 1, HeadWeights(0, 0, 10))
+def test_nearly_impossible_links_are_summed():
+    decision = random_decision(5, 1, HeadWeights(0, 0, 10))
     decision.next[:, 2] = -np.inf
     values = [by_hand(decision, list(p)) for p in permutations(range(5))]
     top = max(values)
@@ -64,18 +64,18 @@ def test_links_that_are_all_but_impossible_are_summed():
     assert log_totals([Objective.of(decision)])[0] == pytest.approx(total, abs=1e-8)
 
 
-def test_documents_are_searched_alone_as_together(monkeypatch):
-    objectives = [Objective.of(drawn_decision(7, seed)) for seed in range(9)]
+def test_the_result_does_not_depend_on_the_other_documents(monkeypatch):
+    objectives = [Objective.of(random_decision(7, seed)) for seed in range(9)]
     together, totals = best_orders(objectives), log_totals(objectives)
-    monkeypatch.setattr(subsets, "CELLS", 1)
+    monkeypatch.setattr(subsets, "MAX_LAYER_VALUES", 1)
     assert best_orders(objectives) == together
     assert log_totals(objectives) == pytest.approx(totals)
 
 
-@pytest.mark.parametrize("n", [9, subsets.EXACT])
+@pytest.mark.parametrize("n", [9, subsets.MAX_EXACT_SENTENCES])
 def test_no_order_near_the_best_is_better(n):
     for seed in range(3):
-        objective = Objective.of(drawn_decision(n, seed))
+        objective = Objective.of(random_decision(n, seed))
         (order,) = best_orders([objective])
         best = objective.log_likelihood(order)
         assert objective.of_moves(order).max() <= best + 1e-8

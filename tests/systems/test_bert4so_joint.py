@@ -24,7 +24,7 @@ from bert4so.modeling.base import States
 from bert4so.modeling.decoders.joint import BeforeHead, JointDecoder, NextHead
 from bert4so.modeling.losses import list_mle, pair_cross_entropy, successor_cross_entropy
 from bert4so.ranking.objective import Objective
-from bert4so.ranking.search import Reading, decide
+from bert4so.ranking.search import HeadOutputs, decide
 from bert4so.systems import SYSTEMS
 from bert4so.systems.run_config import read_run
 from bert4so.training.checkpoint import load_model, save_model
@@ -150,14 +150,14 @@ class Swayed:
     def check(self, puzzle):
         pass
 
-    def reading(self, sentences):
+    def outputs(self, sentences):
         draw = np.random.default_rng(sum(k * len(s) for k, s in enumerate(sentences)))
         n = len(sentences)
         logits = draw.normal(size=(n, n))
-        return Reading(draw.normal(size=n), logits - logits.T, draw.normal(size=(n + 1, n + 1)))
+        return HeadOutputs(draw.normal(size=n), logits - logits.T, draw.normal(size=(n + 1, n + 1)))
 
     def order(self, puzzles):
-        decisions = decide([self.reading(p.sentences) for p in puzzles], WEIGHTS)
+        decisions = decide([self.outputs(p.sentences) for p in puzzles], WEIGHTS)
         return [Ordering.of(p, d, []) for p, d in zip(puzzles, decisions, strict=True)]
 
 
@@ -172,22 +172,22 @@ def test_passes_average_what_each_head_says():
     scores, logits, logs = np.zeros(n), np.zeros((n, n)), np.zeros((n + 1, n + 1))
     for k in range(passes):
         view = shuffled_by_words(SENTENCES, k)
-        reading = backend.reading([SENTENCES[i] for i in view])
+        outputs = backend.outputs([SENTENCES[i] for i in view])
         own = [*view, n]
         for a in range(n + 1):
-            row = log_softmax_by_hand(reading.next[a], but=a)
+            row = log_softmax_by_hand(outputs.next[a], but=a)
             for b in range(n + 1):
                 logs[own[a], own[b]] += row[b] / passes
                 if a < n and b < n:
-                    logits[view[a], view[b]] += reading.before[a, b] / passes
-        scores[view] += (reading.scores - reading.scores.mean()) / passes
+                    logits[view[a], view[b]] += outputs.before[a, b] / passes
+        scores[view] += (outputs.scores - outputs.scores.mean()) / passes
     assert ordering.scores == pytest.approx(scores)
     assert ordering.before == pytest.approx(1 / (1 + np.exp(-logits)))
     for i in range(n + 1):
         wanted = log_softmax_by_hand(logs[i], but=i)
         for j in range(n + 1):
             assert ordering.next[i, j] == (-np.inf if i == j else pytest.approx(wanted[j]))
-    best = decide([Reading(scores, logits, logs)], WEIGHTS)[0]
+    best = decide([HeadOutputs(scores, logits, logs)], WEIGHTS)[0]
     assert ordering.order == best.order
     assert ordering.confidence == pytest.approx(best.confidence)
 
@@ -380,9 +380,9 @@ def test_a_graph_with_heads_of_other_shapes_is_refused(place, tmp_path):
 
 
 def test_scores_that_are_not_numbers_are_refused():
-    reading = Swayed().reading(SENTENCES)
+    outputs = Swayed().outputs(SENTENCES)
     for field in ("scores", "before", "next"):
-        values = getattr(reading, field).copy()
+        values = getattr(outputs, field).copy()
         values.flat[1] = np.nan
         with pytest.raises(UserError, match="not finite"):
-            decide([replace(reading, **{field: values})], WEIGHTS)
+            decide([replace(outputs, **{field: values})], WEIGHTS)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bert4so.errors import UserError
 from bert4so.modeling.encoder import load_config, load_packer
-from bert4so.text.packing import USEFUL, Packer, kept_lengths
+from bert4so.text.packing import MIN_WORD_PIECES, Packer, kept_lengths
 
 CLS, SEP, UNKNOWN = 2, 3, 0
 
@@ -18,7 +18,7 @@ def packer(encoder):
     return load_packer(str(encoder), load_config(str(encoder)))
 
 
-def test_a_row_by_hand(packer):
+def test_row_matches_a_manual_example(packer):
     word = packer.tokenizer.token_to_id
     row = packer.pack(["we eat bread", "sleep", "go home"])
     assert row.ids.tolist() == [
@@ -32,25 +32,25 @@ def test_a_row_by_hand(packer):
     assert not row.cut.any()
 
 
-def test_the_limit_is_the_encoders_not_the_tokenizers(packer):
-    # The tokenizer's file says to cut, and to pad, at 16.
+def test_row_length_is_limited_by_the_encoder(packer):
+    # The tokenizer's file enables truncation and padding to 16 tokens.
     assert packer.layout.positions == 128
     assert len(packer.pack(["bread " * 40, "sleep"]).ids) == 45
 
 
-def test_special_tokens_in_a_text_are_text(packer):
+def test_special_tokens_in_a_sentence_are_plain_text(packer):
     row = packer.pack(["eat [SEP] [CLS] [PAD] bread", "sleep"])
     assert (row.ids == CLS).sum() == (row.ids == SEP).sum() == 2
     assert packer.layout.pad not in row.ids
 
 
-def test_a_sentence_without_words_is_an_unknown_word(packer):
+def test_sentence_without_words_is_an_unknown_token(packer):
     row = packer.pack(["", "\x00\x01", "sleep"])
     assert row.ids[:6].tolist() == [CLS, UNKNOWN, SEP, CLS, UNKNOWN, SEP]
     assert row.owners.tolist() == [-1, 0, -1, -1, 1, -1, -1, 2, -1]
 
 
-def test_the_longest_sentences_give_way_first(packer):
+def test_longest_sentences_are_truncated_first(packer):
     row = packer.pack(["bread " * 200, "we eat bread", "sleep " * 60])
     assert len(row.ids) == 128
     assert row.cut.tolist() == [True, False, True]
@@ -58,13 +58,13 @@ def test_the_longest_sentences_give_way_first(packer):
     assert (row.ids == CLS).sum() == (row.ids == SEP).sum() == 3
 
 
-def test_short_sentences_leave_room_to_a_long_one():
+def test_short_sentences_leave_room_for_a_long_one():
     assert kept_lengths([2] * 12 + [200], 128) == [2] * 12 + [128 - 26 - 24]
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(60, 200))
-def test_what_is_kept_fits_and_is_as_even_as_can_be(lengths, positions):
-    if positions < sum(min(length, USEFUL) + 2 for length in lengths):
+def test_kept_lengths_fit_and_are_as_even_as_possible(lengths, positions):
+    if positions < sum(min(length, MIN_WORD_PIECES) + 2 for length in lengths):
         with pytest.raises(UserError):
             kept_lengths(lengths, positions)
         return
@@ -75,35 +75,35 @@ def test_what_is_kept_fits_and_is_as_even_as_can_be(lengths, positions):
     cut = [k for k, length in zip(kept, lengths, strict=True) if k < length]
     if cut:
         assert max(kept) - min(cut) <= 1
-        assert min(cut) >= USEFUL
+        assert min(cut) >= MIN_WORD_PIECES
 
 
-def test_too_many_sentences_are_refused_with_what_would_fit(packer):
+def test_error_for_too_many_sentences_states_the_limit(packer):
     with pytest.raises(UserError, match="13 sentences and 650 word pieces is too long") as error:
         packer.pack(["bread " * 50] * 13)
-    assert "reads 128 at once, which is room for 12 sentences of 8" in str(error.value)
-    assert len(packer.pack(["sleep"] * 42).ids) == 126  # short ones fit all the same
+    assert "the model reads 128 tokens, which is enough for 12 sentences of 8" in str(error.value)
+    assert len(packer.pack(["sleep"] * 42).ids) == 126  # more short sentences fit
 
 
-def test_a_packer_is_saved_whole(packer, tmp_path):
+def test_packer_save_and_load(packer, tmp_path):
     packer.save(tmp_path)
-    again = Packer.load(tmp_path)
+    loaded = Packer.load(tmp_path)
     sentences = ["bread " * 40 + "[SEP]", "sleep"]
-    assert again.layout == packer.layout
-    assert again.pack(sentences).ids.tolist() == packer.pack(sentences).ids.tolist()
+    assert loaded.layout == packer.layout
+    assert loaded.pack(sentences).ids.tolist() == packer.pack(sentences).ids.tolist()
 
 
 @pytest.fixture
 def tokenized(monkeypatch):
-    """The sentences that the tokenizer was given."""
+    """The sentences that were passed to the tokenizer."""
     sentences = []
     tokenize = Packer._tokenize
 
-    def remember(packer, some):
-        sentences.extend(some)
-        return tokenize(packer, some)
+    def record(packer, texts):
+        sentences.extend(texts)
+        return tokenize(packer, texts)
 
-    monkeypatch.setattr(Packer, "_tokenize", remember)
+    monkeypatch.setattr(Packer, "_tokenize", record)
     return sentences
 
 
@@ -137,8 +137,8 @@ def test_threads_remember_on_their_own(packer):
         assert list(pool.map(pieces, documents)) == expected
 
 
-def test_a_pickled_packer_reads_special_tokens_as_text(packer):
-    again = pickle.loads(pickle.dumps(packer))
+def test_pickled_packer_reads_special_tokens_as_text(packer):
+    loaded = pickle.loads(pickle.dumps(packer))
     sentences = ["eat [SEP] [CLS] [PAD] bread", "bread " * 40]
-    assert again.pieces(sentences) == packer.pieces(sentences)
-    assert again.layout == packer.layout
+    assert loaded.pieces(sentences) == packer.pieces(sentences)
+    assert loaded.layout == packer.layout

@@ -17,7 +17,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
     ".zst": zstandard.ZstdCompressor(write_checksum=True).compress,
 }
-CHANGED = "not what the data card says"
+CHANGED = "does not match the data card"
 """How `data check` reports a split that changed."""
 
 

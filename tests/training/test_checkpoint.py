@@ -20,14 +20,14 @@ def saved(run, model, tmp_path):
     return tmp_path / "run"
 
 
-def test_a_saved_model_orders_the_same(run, model, puzzles, saved):
+def test_a_saved_model_gives_the_same_orderings(run, model, puzzles, saved):
     again_run, again = load_model(saved)
     assert again_run == run
     assert again.order(puzzles) == model.order(puzzles)
     assert not again.training
 
 
-def test_a_folder_needs_nothing_from_outside(run, documents, puzzles, tmp_path):
+def test_a_saved_model_needs_no_files_outside_its_folder(run, documents, puzzles, tmp_path):
     encoder = make_encoder("bert", tmp_path / "gone")
     own = run
     if "encoder" in type(run.model).model_fields:
@@ -56,14 +56,14 @@ def test_training_starts_from_the_pretrained_weights(run, model, encoder):
             torch.testing.assert_close(own[place], pretrained)
 
 
-def test_a_folder_that_is_no_model_is_named(tmp_path):
+def test_the_error_names_a_folder_without_a_model(tmp_path):
     with pytest.raises(
         UserError, match="no model here: must be a folder that `bert4so train` wrote"
     ):
         load_model(tmp_path)
 
 
-def test_broken_weights_are_named(saved):
+def test_incomplete_weights_are_refused(saved):
     weights = saved / "model.safetensors"
     whole = weights.read_bytes()
     weights.write_bytes(whole[: len(whole) // 2])
@@ -71,7 +71,7 @@ def test_broken_weights_are_named(saved):
         load_model(saved)
 
 
-def test_weights_of_another_model_are_named(saved):
+def test_weights_of_another_model_are_refused(saved):
     weights = saved / "model.safetensors"
     tensors = load_file(weights)
     save_file(tensors, weights)
@@ -86,7 +86,7 @@ def test_weights_of_another_model_are_named(saved):
         load_model(saved)
 
 
-def test_weights_that_are_not_numbers_are_named_when_ordering(run, model, puzzles, tmp_path):
+def test_the_error_for_weights_that_are_not_finite_names_the_folder(run, model, puzzles, tmp_path):
     with torch.no_grad():
         for weight in model.decoder.parameters():
             weight.fill_(torch.nan)
@@ -105,7 +105,7 @@ def test_weights_of_another_type_are_refused(saved):
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[[1]]", b"9" * 5000, b"[" * 10_000, b"\xff"])
-def test_a_damaged_file_of_the_input_is_named(saved, content):
+def test_the_error_names_a_damaged_file_of_the_input(saved, content):
     for path in sorted((saved / "input").iterdir()):
         whole = path.read_bytes()
         path.write_bytes(content)
@@ -128,7 +128,7 @@ def test_a_damaged_file_of_the_input_is_named(saved, content):
         ("vocabulary.json", ["a"], r"vectors.*weight' is F32 .* describe F32 \[3, "),
     ],
 )
-def test_a_wrong_value_in_the_input_is_named(saved, name, content, message):
+def test_the_error_names_a_wrong_value_in_the_input(saved, name, content, message):
     path = saved / "input" / name
     if not path.exists():
         pytest.skip("it has no such file")

@@ -1,4 +1,4 @@
-"""Many processes learn what one learns, and count every document once."""
+"""Several processes train the same model as one, and count every document once."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from conftest import assignments, tiny_values
 ENV = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 
 TOLERANCE = 1e-3
-"""Of the loss, relative: sums over processes are rounded differently, and Adam magnifies it."""
+"""Relative, of the loss: sums over processes are rounded differently, which Adam amplifies."""
 
 
 ALONE = ["-m", "bert4so"]
@@ -32,9 +32,9 @@ def place(tmp_path_factory, documents):
     folder = tmp_path_factory.mktemp("processes")
     for split in ("train", "valid", "test"):
         # 19 documents in batches of 4: the last has 3, which two processes cannot share evenly.
-        some = documents[:19] if split == "train" else documents
+        own = documents[:19] if split == "train" else documents
         write_records(
-            folder / f"{split}.jsonl", ({"id": d.id, "sentences": d.sentences} for d in some)
+            folder / f"{split}.jsonl", ({"id": d.id, "sentences": d.sentences} for d in own)
         )
     (folder / "tiny.toml").write_text('system = "bert4so"\ncorpus = "."\n')
     return folder
@@ -42,20 +42,20 @@ def place(tmp_path_factory, documents):
 
 @pytest.fixture(scope="module")
 def curves(place, encoder):
-    """The events of the same run by one process and by two, dropout off."""
+    """The events of the same run in one process and in two, without dropout."""
     calm = {"dropout": 0.0, "encoder_dropout": 0.0}
     values = [*assignments(tiny_values(encoder)), *assignments({"model": calm})]
     sets = [part for change in values for part in ("--set", change)]
-    found = {}
+    curves = {}
     for name, launcher in (("one", ALONE), ("two", TORCHRUN)):
         out = run(place, *launcher, "train", "tiny.toml", *sets, "--out", name)
         lines = (place / name / "history.jsonl").read_text().splitlines()
-        found[name] = [json.loads(line) for line in lines], out
-    return found
+        curves[name] = [json.loads(line) for line in lines], out
+    return curves
 
 
 def run(place, *args):
-    """What a Python command prints."""
+    """The standard output of a Python command."""
     done = subprocess.run(
         [sys.executable, *args], cwd=place, env=ENV, capture_output=True, text=True, timeout=300
     )
@@ -63,7 +63,7 @@ def run(place, *args):
     return done.stdout
 
 
-def test_two_processes_have_the_loss_curve_of_one(curves):
+def test_two_processes_have_the_same_losses_as_one(curves):
     one, two = (
         [event["loss"] for event in events if "loss" in event]
         for events, _ in (curves["one"], curves["two"])
@@ -91,12 +91,12 @@ def test_every_document_is_validated_once(curves):
 
 @pytest.fixture(scope="module")
 def alone(place, curves):
-    """What one process says of the model."""
+    """The output of an evaluation in one process."""
     return run(place, *ALONE, "evaluate", "one", ".", "--out", "alone")
 
 
 @pytest.mark.parametrize("launcher", [TORCHRUN, ACCELERATE], ids=["torchrun", "accelerate"])
-def test_evaluation_shared_by_two_is_that_of_one(place, alone, launcher):
+def test_two_processes_evaluate_like_one(place, alone, launcher):
     both = run(place, *launcher, "evaluate", "one", ".", "--out", "both")
     assert alone == both  # printed once, of as many documents
     truths = [(place / name / "truth.jsonl").read_text() for name in ("alone", "both")]
@@ -123,20 +123,20 @@ def tell():
 from bert4so.cli import main
 main()
 """
-"""bert4so, telling at its end which threads it still has."""
+"""bert4so; at exit it writes the names of the threads that still exist."""
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are named by Linux")
 @pytest.mark.parametrize(
     "command", [["evaluate", "one", "."], ["train", "one/run.toml"]], ids=["evaluate", "train"]
 )
-def test_no_thread_of_the_group_outlives_it(place, curves, command):
+def test_no_thread_of_the_process_group_remains_at_exit(place, curves, command):
     (place / "watched.py").write_text(WATCHED)
     threads = place / "threads"
     threads.mkdir(exist_ok=True)
     run(place, *TORCHRUN[: -len(ALONE)], "watched.py", *command, "--out", f"watched-{command[0]}")
     for rank in "01":
         left = (threads / rank).read_text().splitlines()
-        (threads / rank).unlink()  # not to be taken for what the next command tells
+        (threads / rank).unlink()  # so that the next command has to write it
         assert left  # the main thread
         assert not [name for name in left if "gloo" in name]

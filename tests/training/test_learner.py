@@ -14,7 +14,7 @@ from conftest import tiny_run
 
 
 def learned(encoder, folder, puzzles, **train):
-    """What the model says after two steps, and what the steps were."""
+    """The orderings of the model after two steps, and the results of the steps."""
     AcceleratorState._reset_state(reset_partial_state=True)
     GradientState._reset_state()
     calm = {"dropout": 0.0, "encoder_dropout": 0.0}
@@ -24,12 +24,12 @@ def learned(encoder, folder, puzzles, **train):
     model = system.build(run.model, system.make_input(run.model, []))
     accelerator = Accelerator(cpu=True, gradient_accumulation_steps=run.train.accumulate)
     learner = Learner(accelerator, model, run.train)
-    taken = [learner.step(puzzles, rate) for rate in (0.5, 1)]
-    return model.order(puzzles), taken
+    steps = [learner.step(puzzles, rate) for rate in (0.5, 1)]
+    return model.order(puzzles), steps
 
 
 @pytest.mark.parametrize("fused_from, kind", [(1000, "eager"), (1, "sdpa")])
-def test_how_bf16_attends_on_a_cpu_changes_nothing(
+def test_the_attention_kernel_of_bf16_on_a_cpu_does_not_change_the_result(
     encoder, tmp_path, puzzles, monkeypatch, fused_from, kind
 ):
     run = tiny_run("bert4so", encoder, tmp_path, train={"precision": "bf16"})
@@ -45,14 +45,14 @@ def test_how_bf16_attends_on_a_cpu_changes_nothing(
 
 
 @pytest.mark.parametrize("accumulate", [2, 3, 8])
-def test_a_document_weighs_the_same_in_whatever_share(encoder, tmp_path, puzzles, accumulate):
-    # Seven documents make uneven shares of 2 and 3, and an empty one of 8.
-    whole, taken = learned(encoder, tmp_path, puzzles[:7])
-    parts, taken_apart = learned(encoder, tmp_path, puzzles[:7], accumulate=accumulate)
+def test_documents_weigh_the_same_in_shares_of_any_size(encoder, tmp_path, puzzles, accumulate):
+    # Seven documents: 2 or 3 shares are uneven, and one of 8 shares is empty.
+    whole, steps = learned(encoder, tmp_path, puzzles[:7])
+    parts, steps_in_parts = learned(encoder, tmp_path, puzzles[:7], accumulate=accumulate)
     for one, other in zip(whole, parts, strict=True):
-        # Not the scores: the bias that all share has no gradient but noise.
+        # Not the scores: the gradient of their common bias is only noise.
         assert one.before == pytest.approx(other.before, abs=1e-4)
-    for one, other in zip(taken, taken_apart, strict=True):
+    for one, other in zip(steps, steps_in_parts, strict=True):
         assert one.loss == pytest.approx(other.loss, rel=1e-4)
         assert one.tokens == other.tokens
 
@@ -60,11 +60,11 @@ def test_a_document_weighs_the_same_in_whatever_share(encoder, tmp_path, puzzles
 def test_a_step_reports_the_mean_loss_and_its_padding(encoder, tmp_path, puzzles):
     _, (first, second) = learned(encoder, tmp_path, puzzles[:7])
     assert second.loss < first.loss
-    assert first.tokens < first.cells
+    assert first.tokens < first.padded_tokens
     assert second.learning_rate > first.learning_rate
 
 
-def test_the_rate_rises_and_falls_linearly():
+def test_the_linear_schedule():
     share = linear(steps=10, warmup=0.2)
     assert [share(taken) for taken in range(10)] == pytest.approx(
         [0.5, 1, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]
@@ -74,20 +74,20 @@ def test_the_rate_rises_and_falls_linearly():
     assert linear(steps=4, warmup=1)(3) == 1
 
 
-def test_the_rate_falls_by_the_clock_as_it_would_over_the_epochs():
+def test_the_schedule_by_epoch_of_a_run_with_a_time_limit():
     share = by_time(epochs=4, decay=0.5)
-    assert [share(spent) for spent in (0, 0.24, 0.25, 0.74, 0.75, 1, 1.1)] == [
+    assert [share(progress) for progress in (0, 0.24, 0.25, 0.74, 0.75, 1, 1.1)] == [
         *(1, 1, 0.5, 0.25),
         *(0.125, 0.0625, 0.0625),
     ]
 
 
-def test_the_rate_falls_by_epoch():
-    share = by_epoch(steps_an_epoch=3, decay=0.5)
+def test_the_schedule_by_epoch():
+    share = by_epoch(steps_per_epoch=3, decay=0.5)
     assert [share(taken) for taken in range(8)] == [1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25]
 
 
-def test_the_rate_follows_the_time_that_is_spent():
+def test_the_linear_schedule_of_a_run_with_a_time_limit():
     share = linear_in_time(warmup=0.2)
     assert [share(x) for x in (0.1, 0.2, 0.6, 1.0, 1.7)] == pytest.approx(
         [0.5, 1, 0.5, 0, 0], abs=1e-4
@@ -96,13 +96,13 @@ def test_the_rate_follows_the_time_that_is_spent():
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_every_system_can_be_given_another_optimizer(system, name, encoder, documents, tmp_path):
+def test_every_system_can_use_every_optimizer(system, name, encoder, documents, tmp_path):
     run = tiny_run(system, encoder, tmp_path, train={"optimizer": {"name": name}})
     built = SYSTEMS[system].build(run.model, SYSTEMS[system].make_input(run.model, documents))
     assert type(make_optimizer(built, run.train)).__name__.lower() == name
 
 
-def test_embeddings_are_not_decayed(encoder, documents, tmp_path):
+def test_embeddings_have_no_weight_decay(encoder, documents, tmp_path):
     run = tiny_run("att-order-net", encoder, tmp_path)
     built = SYSTEMS["att-order-net"].build(
         run.model, SYSTEMS["att-order-net"].make_input(run.model, documents)
@@ -117,7 +117,7 @@ def test_embeddings_are_not_decayed(encoder, documents, tmp_path):
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_each_optimizer_has_the_numbers_it_is_given(encoder, tmp_path, name):
+def test_each_optimizer_gets_its_options(encoder, tmp_path, name):
     own = {"adadelta": {"rho": 0.95}, "adam": {"beta2": 0.98}, "adagrad": {"accumulator": 0.1}}
     numbers = own.get(name, {})
     chosen = {"name": name, "eps": 1e-7, "weight_decay": 0.5, **numbers}
@@ -136,7 +136,7 @@ def test_each_optimizer_has_the_numbers_it_is_given(encoder, tmp_path, name):
 
 
 @pytest.mark.parametrize("kept", ["learned", "fixed"])
-def test_embeddings_that_are_fixed_stay(encoder, tmp_path, puzzles, kept):
+def test_fixed_embeddings_are_not_trained(encoder, tmp_path, puzzles, kept):
     run = tiny_run("bert4so", encoder, tmp_path, model={"embeddings": kept})
     system = SYSTEMS["bert4so"]
     model = system.build(run.model, system.make_input(run.model, []))
@@ -146,18 +146,18 @@ def test_embeddings_that_are_fixed_stay(encoder, tmp_path, puzzles, kept):
     assert words.equal(before) == (kept == "fixed")
 
 
-def test_training_stops_when_patience_ends():
+def test_patience_counts_validations_since_the_best():
     def validated(*taus):
         metrics = average([([0, 1], [0, 1])])
         return History([], [Validation(k, k, replace(metrics, tau=t)) for k, t in enumerate(taus)])
 
-    assert not validated(0.1, 0.3, 0.2).waited(2)
-    assert validated(0.1, 0.3, 0.2, 0.3).waited(2)
-    assert not validated(0.1, 0.3, 0.2, 0.4).waited(2)
-    assert not validated(0.3, 0.2, 0.1, 0.1).waited(0)
+    assert not validated(0.1, 0.3, 0.2).patience_exhausted(2)
+    assert validated(0.1, 0.3, 0.2, 0.3).patience_exhausted(2)
+    assert not validated(0.1, 0.3, 0.2, 0.4).patience_exhausted(2)
+    assert not validated(0.3, 0.2, 0.1, 0.1).patience_exhausted(0)
 
 
-def test_each_part_has_its_rate_and_vectors_are_not_decayed(encoder, tmp_path):
+def test_each_part_has_its_learning_rate_and_vectors_have_no_weight_decay(encoder, tmp_path):
     rates = {"sentence_encoder": 1.0, "document_encoder": 2.0, "decoder": 3.0}
     run = tiny_run("bert4so", encoder, tmp_path, train={"learning_rate": rates})
     system = SYSTEMS["bert4so"]

@@ -1,4 +1,4 @@
-"""A run that is stopped, however, ends with the weights of one that was not."""
+"""A run that was interrupted in any way and resumed ends with the same weights."""
 
 import ctypes
 import json
@@ -28,9 +28,9 @@ EPOCHS = 3
 
 @pytest.fixture(scope="module")
 def place(documents):
-    """A folder with a corpus and a configuration, whose run takes some seconds.
+    """A folder with a corpus and a configuration, whose run takes several seconds.
 
-    In memory, where there is such a place: every step syncs a snapshot, and disks may be slow.
+    In memory if possible: every step syncs a snapshot, and disks can be slow.
     """
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
@@ -41,7 +41,7 @@ def place(documents):
 
 @pytest.fixture(scope="module")
 def command(encoder):
-    """`bert4so train` of the tiny run, a snapshot after every step."""
+    """`bert4so train` for the tiny run, with a snapshot after every step."""
     values = assignments(tiny_values(encoder))
     sets = [part for change in values for part in ("--set", change)]
     return [
@@ -52,7 +52,7 @@ def command(encoder):
 
 @pytest.fixture(scope="module")
 def undisturbed(place, command):
-    """The weights and the history of a run that nothing happened to."""
+    """The weights and the history of a run without interruption."""
     finish(command, "whole", place)
     return what_is_left(place / "whole")
 
@@ -63,16 +63,16 @@ def start(command, out, cwd, before=nullcontext):
 
 def finish(command, out, cwd):
     process = start(command, out, cwd)
-    _, said = process.communicate()
-    assert process.returncode == 0, said
+    _, err = process.communicate()
+    assert process.returncode == 0, err
 
 
-def test_a_run_killed_again_and_again_ends_as_if_it_had_not_been(place, command, undisturbed):
+def test_a_run_killed_many_times_ends_with_the_same_weights(place, command, undisturbed):
     rng = random.Random(0)
     killed = 0
     for _ in range(40):
         process = start(command, "killed", place)
-        goal = 6 * killed + rng.randint(1, 6)  # further each time, so that it comes to an end
+        goal = 6 * killed + rng.randint(1, 6)  # further each time, so that the run ends
         process.wait_for(partial(snapshots_reach, place / "killed", goal))
         time.sleep(rng.random() * 0.05)
         process.kill()
@@ -85,7 +85,7 @@ def test_a_run_killed_again_and_again_ends_as_if_it_had_not_been(place, command,
     assert not (place / "killed" / "snapshots").exists()
 
 
-def test_time_that_was_spent_before_it_was_killed_counts(place, command):
+def test_time_before_a_kill_counts_towards_the_time_limit(place, command):
     minutes = 0.03
     by_time = [*command[:-1], "--set", f"minutes={minutes}", "--out"]
     seen = 0
@@ -101,19 +101,19 @@ def test_time_that_was_spent_before_it_was_killed_counts(place, command):
     spent = [step["spent"] for step in steps]
     assert len(steps) >= seen
     assert spent == sorted(spent)
-    # Up to the one step in which the time ran out.
+    # The time runs out during the last step.
     assert spent[-2] < 60 * minutes <= spent[-1]
 
 
-def test_a_run_killed_while_it_writes_a_snapshot_goes_on_from_the_one_before(
+def test_a_run_killed_while_writing_a_snapshot_resumes_from_the_one_before(
     place, command, undisturbed
 ):
-    shelf = place / "torn" / "snapshots"
+    snapshots = place / "torn" / "snapshots"
     for _ in range(3):
         process = start(command, "torn", place)
-        process.wait_for(lambda: any(shelf.glob("*.partial")))
+        process.wait_for(lambda: any(snapshots.glob("*.partial")))
         process.send_signal(signal.SIGSTOP)
-        torn = list(shelf.glob("*.partial"))
+        torn = list(snapshots.glob("*.partial"))
         process.kill()
         process.communicate()
         if torn:
@@ -123,7 +123,7 @@ def test_a_run_killed_while_it_writes_a_snapshot_goes_on_from_the_one_before(
     assert what_is_left(place / "torn") == undisturbed
 
 
-def test_ctrl_c_stops_at_a_snapshot_with_one_line(place, command, undisturbed):
+def test_ctrl_c_saves_a_snapshot_and_stops_with_one_line(place, command, undisturbed):
     process = start(command, "stopped", place)
     process.wait_for(lambda: any((place / "stopped" / "snapshots").glob("*.safetensors")))
     process.send_signal(signal.SIGINT)
@@ -136,11 +136,11 @@ def test_ctrl_c_stops_at_a_snapshot_with_one_line(place, command, undisturbed):
 
 
 def few_bytes():
-    """No file may grow larger: as on a full disk, the write fails."""
+    """Limit the size of files: writes fail as on a full disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 
 
-def test_a_disk_that_is_full_ends_in_one_line(place, command, undisturbed):
+def test_a_full_disk_is_one_line(place, command, undisturbed):
     process = start(command, "full", place, before=few_bytes)
     out, err = process.communicate()
     assert (process.returncode, out) == (2, "")
@@ -157,7 +157,7 @@ def snapshot_files(folder):
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs limits of another process")
-def test_a_disk_that_fills_up_leaves_the_snapshots_before(place, command, undisturbed):
+def test_earlier_snapshots_remain_if_the_disk_fills_up(place, command, undisturbed):
     process = start(command, "filling", place)
     process.wait_for(partial(snapshots_reach, place / "filling", 5))
     resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE, (300_000, 300_000))
@@ -175,7 +175,7 @@ def test_a_disk_that_fills_up_leaves_the_snapshots_before(place, command, undist
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 16 MB, where this may be mounted."""
+    """A file system of 16 MB; needs permission to mount."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", disk]
@@ -207,26 +207,26 @@ def test_a_run_on_a_full_file_system_resumes_once_there_is_space(
 
 
 def in_job(rank, port):
-    """Be one of two processes, as torchrun starts them."""
+    """Set the environment of one of two processes, as torchrun does."""
     job = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2}
     address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": 1}
     os.environ.update({name: str(value) for name, value in {**job, **address}.items()})
 
 
 def both(command, out, cwd):
-    """The exit codes of the two processes of a job, and what they said."""
+    """The exit codes and the stderr of the two processes of a job."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     job = [start(command, out, cwd, before=partial(in_job, rank, port)) for rank in range(2)]
-    said = [process.communicate()[1] for process in job]
-    return [process.returncode for process in job], said
+    errors = [process.communicate()[1] for process in job]
+    return [process.returncode for process in job], errors
 
 
 def test_a_second_job_in_the_same_folder_is_refused(place, command, undisturbed):
     first = start(command, "held", place)
     first.wait_for(partial(snapshots_reach, place / "held", 2))
-    first.send_signal(signal.SIGSTOP)  # it holds the folder as long as the others need
+    first.send_signal(signal.SIGSTOP)  # it keeps the folder reserved for the rest of the test
     try:
         second = start(command, "held", place)
         _, err = second.communicate()
@@ -235,39 +235,39 @@ def test_a_second_job_in_the_same_folder_is_refused(place, command, undisturbed)
             "bert4so: held: another process is training in this folder: "
             "wait for it to end, or choose another folder\n",
         )
-        codes, said = both(command, "held", place)
-        assert codes == [2, 2]  # the main process alone asks for the lock
-        assert all("another process is training in this folder" in err for err in said)
-        assert not any("Traceback" in err for err in said)
+        codes, errors = both(command, "held", place)
+        assert codes == [2, 2]  # although only the main process tries to take the lock
+        assert all("another process is training in this folder" in err for err in errors)
+        assert not any("Traceback" in err for err in errors)
     finally:
         first.kill()
         first.communicate()
-    codes, said = both(command, "held", place)
+    codes, errors = both(command, "held", place)
     assert codes == [2, 2]
-    assert all("cannot resume with 2" in err for err in said)
+    assert all("cannot resume with 2" in err for err in errors)
     finish(command, "held", place)
     assert what_is_left(place / "held") == undisturbed
     assert not (place / "held" / "train.lock").exists()
 
 
 def obey_permissions():
-    """Give up root's right to write what is read-only (CAP_DAC_OVERRIDE), where this is root."""
+    """Drop root's permission to write read-only files (CAP_DAC_OVERRIDE)."""
     version_3, dac_override = 0x20080522, 1
     header = (ctypes.c_uint32 * 2)(version_3, 0)
-    sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; and the same of 32 more
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable: twice 32 bits each
     libc = ctypes.CDLL(None)
     assert libc.capget(header, sets) == 0
     sets[0] &= ~(1 << dac_override)
     assert libc.capset(header, sets) == 0
 
 
-def test_a_folder_that_turns_read_only_ends_in_one_line(place, command, undisturbed):
-    shelf = place / "read-only" / "snapshots"
+def test_a_folder_that_becomes_read_only_is_one_line(place, command, undisturbed):
+    snapshots = place / "read-only" / "snapshots"
     process = start(command, "read-only", place, before=obey_permissions)
-    process.wait_for(partial(snapshots_reach, shelf.parent, 5))
-    shelf.chmod(0o555)
+    process.wait_for(partial(snapshots_reach, snapshots.parent, 5))
+    snapshots.chmod(0o555)
     out, err = process.communicate()
-    shelf.chmod(0o755)
+    snapshots.chmod(0o755)
     assert (process.returncode, out) == (2, "")
     assert "Traceback" not in err
     last = err.splitlines()[-1]
@@ -277,7 +277,7 @@ def test_a_folder_that_turns_read_only_ends_in_one_line(place, command, undistur
     assert what_is_left(place / "read-only") == undisturbed
 
 
-def test_a_folder_that_cannot_be_written_ends_in_one_line(place, command):
+def test_a_folder_that_cannot_be_created_is_one_line(place, command):
     (place / "closed").write_text("a file, where the folder should be")
     process = start(command, "closed/run", place)
     out, err = process.communicate()

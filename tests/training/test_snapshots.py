@@ -1,4 +1,4 @@
-"""Snapshots: any damage is detected, and costs no more than the steps since the one before."""
+"""Snapshots: any damage is detected, and training resumes from the snapshot before."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save
 
-from bert4so.data.corpus import Corpus, hashes
+from bert4so.data.corpus import Corpus, hash_splits
 from bert4so.document import Document
 from bert4so.errors import UserError
 from bert4so.evaluation.metrics import average
@@ -43,7 +43,7 @@ def snapshot_at(step, **changes):
 
 
 def write_format_2(folder, snapshot):
-    """As versions wrote it that had no checksums."""
+    """Write a snapshot like versions without checksums."""
     history = snapshot.history
     validations = [asdict(validation) for validation in history.validations]
     facts = {"run": snapshot.run, "validations": validations, "learner": snapshot.learner}
@@ -118,8 +118,8 @@ def test_a_damaged_snapshot_is_replaced_only_once_there_is_a_newer_one(tmp_path,
         write_snapshot(tmp_path, snapshot_at(step))
     flip(path_of(tmp_path, 20), -1)
     assert_equal(newest_snapshot(tmp_path), snapshot_at(10))
-    said = capsys.readouterr().err.splitlines()
-    assert said == [
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
         f"{path_of(tmp_path, 20)} is damaged (its checksum does not match): "
         "trying the snapshot before it",
         f"resuming from {path_of(tmp_path, 10)}; the next snapshot replaces the damaged one",
@@ -141,14 +141,14 @@ def test_if_all_snapshots_are_damaged_the_error_says_what_to_do(tmp_path):
     assert names(tmp_path) == ["00000010.safetensors", "00000020.safetensors"]
 
 
-def test_what_a_killed_process_left_is_removed(tmp_path):
+def test_partial_files_of_a_killed_process_are_removed(tmp_path):
     write_snapshot(tmp_path, snapshot_at(1))
     (tmp_path / "snapshots" / "00000002.safetensors.partial").write_bytes(b"torn")
     write_snapshot(tmp_path, snapshot_at(3))
     assert names(tmp_path) == ["00000001.safetensors", "00000003.safetensors"]
 
 
-def test_a_file_with_another_name_is_no_snapshot(tmp_path):
+def test_files_with_other_names_are_ignored(tmp_path):
     for step in (1, 3, 5):
         write_snapshot(tmp_path, snapshot_at(step))
         (tmp_path / "snapshots" / "copy.safetensors").touch()
@@ -175,7 +175,7 @@ def test_a_snapshot_without_a_checksum_reads_back(tmp_path):
         {},
     ],
 )
-def test_what_is_no_snapshot_counts_as_damaged(tmp_path, header):
+def test_a_file_that_is_not_a_snapshot_counts_as_damaged(tmp_path, header):
     write_snapshot(tmp_path, snapshot_at(2))
     path_of(tmp_path, 4).write_bytes(save({STEPS: torch.zeros(1, 8)}, header))
     assert_equal(newest_snapshot(tmp_path), snapshot_at(2))
@@ -196,14 +196,14 @@ def tiny(encoder, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def weights(tiny, splits, tmp_path_factory):
-    """The weights of a run that was not stopped."""
+    """The weights of a run without interruption."""
     folder = tmp_path_factory.mktemp("whole")
     train(tiny, splits, folder, COMMAND)
     return load_file(folder / "model.safetensors")
 
 
 @pytest.fixture
-def begun(tiny, splits, tmp_path):
+def stopped(tiny, splits, tmp_path):
     """The folder of a run that was stopped after three steps."""
     trainer = Trainer(tiny, splits, tmp_path / "run")
     trainer.begin(None)
@@ -214,20 +214,20 @@ def begun(tiny, splits, tmp_path):
     return tmp_path / "run"
 
 
-def test_a_run_resumes_from_snapshots_of_an_earlier_version(tiny, splits, begun, weights, capsys):
-    newest = newest_snapshot(begun)
-    write_format_2(begun, newest)
-    assert newest_snapshot(begun).documents == {}
-    train(tiny, splits, begun, COMMAND, resume=True)
+def test_a_run_resumes_from_snapshots_of_an_earlier_version(tiny, splits, stopped, weights, capsys):
+    newest = newest_snapshot(stopped)
+    write_format_2(stopped, newest)
+    assert newest_snapshot(stopped).documents == {}
+    train(tiny, splits, stopped, COMMAND, resume=True)
     assert "cannot check whether the corpus has changed" in capsys.readouterr().err
-    resumed = load_file(begun / "model.safetensors")
+    resumed = load_file(stopped / "model.safetensors")
     assert all(weights[name].equal(resumed[name]) for name in weights)
 
 
-def test_a_run_resumes_from_the_snapshot_before_a_damaged_one(tiny, splits, begun, weights):
-    flip(path_of(begun, 3), -1)
-    train(tiny, splits, begun, COMMAND, resume=True)
-    resumed = load_file(begun / "model.safetensors")
+def test_a_run_resumes_from_the_snapshot_before_a_damaged_one(tiny, splits, stopped, weights):
+    flip(path_of(stopped, 3), -1)
+    train(tiny, splits, stopped, COMMAND, resume=True)
+    resumed = load_file(stopped / "model.safetensors")
     assert all(weights[name].equal(resumed[name]) for name in weights)
 
 
@@ -247,7 +247,7 @@ def test_a_damaged_best_model_is_refused(tiny, splits, tmp_path):
     "split, named",
     [("train", "training"), ("valid", "validation"), ("test", "test"), ("seed", "shuffle seed")],
 )
-def test_a_corpus_that_changed_is_refused(tiny, splits, begun, split, named):
+def test_resume_refuses_a_changed_corpus(tiny, splits, stopped, split, named):
     if split == "seed":
         changed = replace(splits, seed=splits.seed + 1)
     else:
@@ -255,20 +255,20 @@ def test_a_corpus_that_changed_is_refused(tiny, splits, begun, split, named):
         other = Document(first.id, (*first.sentences[:-1], f"{first.sentences[-1]}."))
         changed = replace(splits, **{split: [other, *others]})
     with pytest.raises(UserError, match=f"changed since the run was started: {named}[^,]*; restor"):
-        train(tiny, changed, begun, COMMAND, resume=True)
-    assert newest_snapshot(begun).history.steps[-1].step == 3
+        train(tiny, changed, stopped, COMMAND, resume=True)
+    assert newest_snapshot(stopped).history.steps[-1].step == 3
 
 
-def test_weights_of_another_model_are_refused_in_one_line(tiny, splits, begun):
-    newest = newest_snapshot(begun)
+def test_resume_refuses_weights_of_another_model(tiny, splits, stopped):
+    newest = newest_snapshot(stopped)
     tensors = {name.replace("decoder", "d"): tensor for name, tensor in newest.tensors.items()}
-    trainer = Trainer(tiny, splits, begun)
+    trainer = Trainer(tiny, splits, stopped)
     with pytest.raises(UserError, match="does not fit this version of the model") as refused:
         trainer.begin(replace(newest, tensors=tensors))
     assert "\n" not in str(refused.value)
 
 
-def test_the_hash_of_a_split_is_that_of_its_ids_and_sentences_alone():
+def test_the_hash_of_a_split_depends_on_its_ids_and_sentences_only():
     a, b = Document("a", ("one", "two")), Document("b", ("\ud800",))
     variants = [
         [],
@@ -283,8 +283,8 @@ def test_the_hash_of_a_split_is_that_of_its_ids_and_sentences_alone():
         [Document("aone", ("two",))],
         [Document("a", ("one",)), Document("two", ("two",))],
     ]
-    found = [hashes(Corpus(some, [a], [b])) for some in variants]
-    assert len({one["train"] for one in found}) == len(variants)
-    assert len({(one["valid"], one["test"], one["seed"]) for one in found}) == 1
+    hashed = [hash_splits(Corpus(train, [a], [b])) for train in variants]
+    assert len({one["train"] for one in hashed}) == len(variants)
+    assert len({(one["valid"], one["test"], one["seed"]) for one in hashed}) == 1
     again = Document("a", ("one", "two"))
-    assert hashes(Corpus([again], [], []))["train"] == found[1]["train"]
+    assert hash_splits(Corpus([again], [], []))["train"] == hashed[1]["train"]

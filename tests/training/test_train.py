@@ -25,7 +25,7 @@ COMMAND = "bert4so train tiny.toml"
 
 
 class SteadyTime:
-    """In place of the module `time`: each reading is 3/64 second after the one before."""
+    """Replaces the module `time`: each reading is 3/64 second after the one before."""
 
     now = 0.0
 
@@ -42,20 +42,20 @@ STEP = 2 * 3 / 64
 
 @pytest.fixture
 def steady_time(monkeypatch):
-    """Steps that all take the same time, whatever the machine does meanwhile."""
+    """Make all steps take the same time."""
     steady = SteadyTime()
     monkeypatch.setattr(clock, "time", steady)
     return steady
 
 
-def test_a_run_leaves_a_model_that_orders_and_all_that_is_known_of_it(run, splits, tmp_path):
+def test_a_run_writes_a_model_and_its_report(run, splits, tmp_path):
     folder = tmp_path / "run"
     measured = train(run, splits, folder, COMMAND)
     assert {path.name for path in folder.iterdir()} >= {
         "model.safetensors", "run.toml", "input", "metrics.json", "predictions.jsonl",
         "truth.jsonl", "history.jsonl", "curves.png", "README.md", "tensorboard",
     }  # fmt: skip
-    # 20 documents by 4, twice; and after each time a validation.
+    # 20 documents in batches of 4, two epochs, with a validation after each.
     assert [event["step"] for event in events(folder)] == [1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 10]
     _, model = load_model(folder)
     assert measure(solve(model, splits.valid)) == measured["valid"]
@@ -64,14 +64,14 @@ def test_a_run_leaves_a_model_that_orders_and_all_that_is_known_of_it(run, split
 
 
 def test_the_tokens_of_an_epoch_are_those_of_its_batches(run, splits, tmp_path):
-    # A batch of single sentences would have a pair that is none: see `PairsInput`.
+    # A batch of documents of one sentence would have a dummy pair: see `PairsInput`.
     long = [document for document in splits.train if len(document.sentences) > 1]
     train(run, replace(splits, train=long), tmp_path, COMMAND)
     facts = json.loads((tmp_path / "metrics.json").read_text())
-    assert facts["tokens"] == 2 * facts["epoch_tokens"]  # of two epochs
+    assert facts["tokens"] == 2 * facts["epoch_tokens"]  # two epochs
 
 
-def test_a_run_that_was_stopped_ends_with_the_weights_of_one_that_was_not(run, splits, tmp_path):
+def test_a_resumed_run_ends_with_the_same_weights(run, splits, tmp_path):
     train(run, splits, tmp_path / "whole", COMMAND)
     trainer = Trainer(run, splits, tmp_path / "stopped")
     trainer.begin(None)
@@ -85,7 +85,7 @@ def test_a_run_that_was_stopped_ends_with_the_weights_of_one_that_was_not(run, s
     assert all((whole[name] == stopped[name]).all() for name in whole)
 
 
-def test_what_another_run_left_of_its_input_is_not_kept(encoder, splits, tmp_path):
+def test_the_input_of_an_earlier_run_is_replaced(encoder, splits, tmp_path):
     run = tiny_run("lstm-ptrnet", encoder, tmp_path, train={"epochs": 1})
     left = Trainer(run, replace(splits, train=splits.train[:3]), tmp_path / "run")
     save_model(tmp_path / "run", run, left.model)  # killed before its first snapshot
@@ -108,9 +108,9 @@ def test_a_run_starts_from_the_pretrained_weights(run, splits, encoder, tmp_path
     assert (own == 0.25).all()
 
 
-def test_a_run_begins_with_what_another_has_learned(run, splits, tmp_path):
+def test_a_run_starts_from_the_weights_of_another_run(run, splits, tmp_path):
     train(run, splits, tmp_path / "first", COMMAND)
-    fewer = replace(splits, train=splits.train[:3])  # of which words would be other ones
+    fewer = replace(splits, train=splits.train[:3])  # would give another vocabulary
     again = run.model_copy(update={"start": str(tmp_path / "first"), "seed": 7})
     trainer = Trainer(again, fewer, tmp_path / "second")
     learned = load_file(tmp_path / "first" / "model.safetensors")
@@ -118,12 +118,12 @@ def test_a_run_begins_with_what_another_has_learned(run, splits, tmp_path):
     assert own.keys() == learned.keys()
     assert all((own[name] == learned[name]).all() for name in learned)
     train(again, fewer, tmp_path / "second", COMMAND)
-    shutil.rmtree(tmp_path / "first")  # what was made of it needs it no more
+    shutil.rmtree(tmp_path / "first")  # the second run does not depend on it
     _, model = load_model(tmp_path / "second")
     assert len(model.order([shuffle(document, 0) for document in splits.valid])) == 20
 
 
-def test_a_run_cannot_begin_with_a_model_of_other_parts(encoder, splits, tmp_path):
+def test_a_run_cannot_start_from_a_model_with_other_settings(encoder, splits, tmp_path):
     run = tiny_run("bert4so", encoder, tmp_path)
     train(run, splits, tmp_path / "first", COMMAND)
     start = str(tmp_path / "first")
@@ -156,7 +156,7 @@ def test_gradients_are_clipped(encoder, splits, documents, tmp_path):
     assert norms == [pytest.approx(0.01, rel=1e-3)]
 
 
-def test_an_epoch_may_be_divided_in_another_way(encoder, splits, tmp_path):
+def test_batches_can_be_divided_by_another_function(encoder, splits, tmp_path):
     def in_order(ids, sizes, batch, seed, epoch):
         assert (len(ids), len(sizes), seed) == (20, 20, run.seed)
         return [[epoch], [epoch + 1, epoch + 2]]
@@ -167,7 +167,7 @@ def test_an_epoch_may_be_divided_in_another_way(encoder, splits, tmp_path):
     assert [step.tokens for step in trainer.learn(1)] == [lengths[1], lengths[2] + lengths[3]]
 
 
-def test_every_epoch_shuffles_every_document_afresh(run, splits, documents, tmp_path):
+def test_every_epoch_shuffles_every_document_anew(run, splits, documents, tmp_path):
     trainer = Trainer(run, splits, tmp_path / "run")
     long = next(i for i, document in enumerate(documents) if len(document.sentences) == 5)
     seen = {trainer._puzzles([long], epoch)[0].sentences for epoch in range(1, 9)}
@@ -175,53 +175,53 @@ def test_every_epoch_shuffles_every_document_afresh(run, splits, documents, tmp_
 
 
 def test_the_best_epoch_is_kept_not_the_last(encoder, splits, tmp_path):
-    # At this rate what one epoch has learned the next may forget.
+    # At this learning rate the validation gets worse in some epochs.
     rates = dict.fromkeys(("sentence_encoder", "document_encoder", "decoder"), 0.02)
     wild = {"epochs": 6, "learning_rate": rates}
     run = tiny_run("bert4so", encoder, tmp_path, train=wild)
     train(run, splits, tmp_path / "run", COMMAND)
-    found = [event["metrics"] for event in events(tmp_path / "run") if "metrics" in event]
-    worths = [metrics["tau"] + metrics["pmr"] for metrics in found]
-    assert worths[-1] < max(worths), "not the case to be tested: try another rate"
+    metrics = [event["metrics"] for event in events(tmp_path / "run") if "metrics" in event]
+    scores = [one["tau"] + one["pmr"] for one in metrics]
+    assert scores[-1] < max(scores), "the last epoch is the best: try another learning rate"
     _, model = load_model(tmp_path / "run")
     kept = measure(solve(model, splits.valid))
-    assert kept.tau + kept.pmr == pytest.approx(max(worths))
+    assert kept.tau + kept.pmr == pytest.approx(max(scores))
 
 
-def test_a_run_by_the_clock_ends_when_its_time_is_up(encoder, splits, tmp_path, steady_time):
+def test_a_run_with_a_time_limit_ends_when_the_time_is_up(encoder, splits, tmp_path, steady_time):
     run = tiny_run("bert4so", encoder, tmp_path, minutes=0.02, train={"epochs": 1})
     train(run, splits, tmp_path / "run", COMMAND)
     steps = [event for event in events(tmp_path / "run") if "loss" in event]
     assert len(steps) == math.ceil(1.2 / STEP)  # 0.02 minutes
     assert steps[-1]["epoch"] == math.ceil(len(steps) / 5)
     assert steps[-1]["learning_rate"] < 0.2 * max(step["learning_rate"] for step in steps)
-    assert "metrics" in events(tmp_path / "run")[-1]  # and what it has come to is measured
+    assert "metrics" in events(tmp_path / "run")[-1]  # a validation at the end
 
 
 @pytest.mark.parametrize("how", [{"minutes": 0.02}, {"train": {"epochs": 5, "patience": 0}}])
-def test_validations_come_after_equal_shares_of_a_run(encoder, splits, tmp_path, how, steady_time):
+def test_validations_come_at_equal_intervals(encoder, splits, tmp_path, how, steady_time):
     run = tiny_run("bert4so", encoder, tmp_path, validations=3, **how)
     train(run, splits, tmp_path / "run", COMMAND)
     steps = [event for event in events(tmp_path / "run") if "loss" in event]
-    found = [event["step"] for event in events(tmp_path / "run") if "metrics" in event]
+    validated = [event["step"] for event in events(tmp_path / "run") if "metrics" in event]
     whole = 1.2 / STEP if "minutes" in how else len(steps)
     shares = [step["step"] / whole for step in steps]
     expected = [
         1 + next(k for k, share in enumerate(shares) if share >= part / 3) for part in (1, 2)
     ]
-    assert found == [*expected, len(steps)]
+    assert validated == [*expected, len(steps)]
 
 
-def test_a_run_by_the_clock_has_no_patience(encoder, splits, tmp_path, steady_time):
+def test_a_run_with_a_time_limit_ignores_patience(encoder, splits, tmp_path, steady_time):
     rates = dict.fromkeys(("sentence_encoder", "document_encoder", "decoder"), 1e-9)
-    training = {"patience": 1, "learning_rate": rates}  # it learns nothing: no epoch is better
+    training = {"patience": 1, "learning_rate": rates}  # no epoch is better than the first
     run = tiny_run("bert4so", encoder, tmp_path, minutes=0.02, train=training)
     train(run, splits, tmp_path / "run", COMMAND)
     steps = [event for event in events(tmp_path / "run") if "loss" in event]
     assert len(steps) == math.ceil(1.2 / STEP)
 
 
-def test_validation_takes_nothing_of_the_time(encoder, splits, tmp_path, monkeypatch, steady_time):
+def test_validation_time_does_not_count(encoder, splits, tmp_path, monkeypatch, steady_time):
     validate = Trainer.validate
 
     def slowly(trainer):
@@ -239,14 +239,14 @@ def test_validation_takes_nothing_of_the_time(encoder, splits, tmp_path, monkeyp
 @pytest.mark.parametrize(
     "split, name", [("train", "training"), ("valid", "validation"), ("test", "test")]
 )
-def test_a_split_without_two_sentences_in_a_document_is_refused(
+def test_a_split_with_documents_of_one_sentence_only_is_refused(
     encoder, splits, tmp_path, split, name
 ):
     alone = [document for document in splits.train if len(document.sentences) == 1]
     run = tiny_run("bert4so", encoder, tmp_path)
     with pytest.raises(UserError, match=f"every {name} document has only one sentence"):
         Trainer(run, replace(splits, **{split: alone}), tmp_path / "run")
-    # One that has an order is enough.
+    # One document of two sentences is enough.
     two = [*alone, next(document for document in splits.train if len(document.sentences) == 2)]
     Trainer(run, replace(splits, **{split: two}), tmp_path / "run")
 
@@ -254,7 +254,7 @@ def test_a_split_without_two_sentences_in_a_document_is_refused(
 @pytest.mark.parametrize(
     "split, name", [("train", "training"), ("valid", "validation"), ("test", "test")]
 )
-def test_a_split_of_which_every_document_was_skipped_is_refused(
+def test_a_split_is_refused_if_all_its_documents_are_skipped(
     encoder, splits, tmp_path, split, name
 ):
     run = tiny_run("bert4so", encoder, tmp_path)
@@ -272,7 +272,7 @@ LONG = Document("much-too-long", tuple(f"{'bread ' * 40}{i}" for i in range(20))
 
 @pytest.mark.parametrize("run", ["bert4so"], indirect=True)
 @pytest.mark.parametrize("split", ["train", "valid", "test"])
-def test_a_document_that_cannot_fit_is_named_before_training(run, splits, tmp_path, split):
+def test_the_error_names_a_document_that_is_too_long_before_training(run, splits, tmp_path, split):
     longer = replace(splits, **{split: [*getattr(splits, split), LONG]})
     with pytest.raises(UserError, match='document "much-too-long": a document of 20 sentences'):
         Trainer(run, longer, tmp_path / "run")
@@ -282,12 +282,12 @@ def test_a_document_that_cannot_fit_is_named_before_training(run, splits, tmp_pa
     assert (trainer.splits, skipped.count) == (splits, 1)
 
 
-def test_names_that_are_not_utf_8_do_not_lose_a_run(encoder, splits, tmp_path):
+def test_names_that_are_not_utf_8_are_refused_before_training(encoder, splits, tmp_path):
     run = tiny_run("bert4so", encoder, tmp_path, train={"epochs": 1})
     name = os.fsdecode(b"caf\xe9")
     train(run, splits, tmp_path / "run", f"bert4so train {name}.toml")
     assert r"caf\udce9.toml" in (tmp_path / "run" / "README.md").read_text()
-    # Before training, where it can only fail: in the names of folders.
+    # Only names of folders are refused: the command, above, is escaped in the model card.
     with pytest.raises(UserError, match=r"not UTF-8: 'corpus = \"caf.udce9\"': rename"):
         train(run.model_copy(update={"corpus": name}), splits, tmp_path / "other", COMMAND)
     with pytest.raises(UserError, match=r"not UTF-8: '.*/caf.udce9': rename"):
@@ -296,7 +296,7 @@ def test_names_that_are_not_utf_8_do_not_lose_a_run(encoder, splits, tmp_path):
     assert not (tmp_path / name).exists()
 
 
-def test_a_run_goes_on_only_with_its_own_configuration(run, splits, tmp_path):
+def test_resume_refuses_a_changed_configuration(run, splits, tmp_path):
     trainer = Trainer(run, splits, tmp_path / "run")
     trainer.begin(None)
     trainer.snapshot()
@@ -317,27 +317,27 @@ def events(folder):
     return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
 
 
-def test_a_run_may_train_on_a_sample_of_each_corpus(encoder, tmp_path):
+def test_a_run_can_train_on_a_sample_of_each_corpus(encoder, tmp_path):
     own, joined = write_corpus(tmp_path / "own", 30), write_corpus(tmp_path / "joined", 6)
     run = tiny_run("bert4so", encoder, tmp_path, corpus=own, train_documents=10)
     ids = [document.id for document in splits_of(run).train]
     assert len(ids) == 10
-    # By id alone: another seed or system trains on the same documents.
+    # The sample depends on ids only: another seed or system trains on the same documents.
     for other in (tiny_run("lstm-ptrnet", encoder, tmp_path, corpus=own, train_documents=10),
                   run.model_copy(update={"seed": 5})):  # fmt: skip
         assert [document.id for document in splits_of(other).train] == ids
-    # Of each corpus: its own part stays the same, and one with fewer gives what it has.
+    # Sampled per corpus: the own sample stays the same, and a smaller corpus is used whole.
     both = splits_of(run.model_copy(update={"join": [str(joined)]})).train
     assert [document.id for document in both[:10]] == ids
     assert [document.id for document in both[10:]] == [f"{joined}/joined-{i}" for i in range(6)]
-    # A joined corpus gives the documents that it trains on as a run's own.
+    # A joined corpus contributes the same sample as when it is the run's own.
     only = splits_of(run.model_copy(update={"corpus": str(joined), "join": [str(own)]})).train
     assert [d.id for d in only if d.id.startswith(str(own))] == [f"{own}/{name}" for name in ids]
     assert len(splits_of(run.model_copy(update={"train_documents": 0})).train) == 30
 
 
 def write_corpus(folder, documents):
-    """A corpus of documents that have nothing in common with one another."""
+    """Write a corpus of documents that do not share sentences."""
     folder.mkdir()
     for split, number in (("train", documents), ("valid", 2), ("test", 2)):
         name = f"{folder.name} {split}"

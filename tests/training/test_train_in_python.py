@@ -1,4 +1,4 @@
-"""`bert4so.train`: what the command does, from Python."""
+"""`bert4so.train` does from Python what the command does."""
 
 import json
 
@@ -8,7 +8,7 @@ from bert4so import Corpus, Document, Orderer, Run, UserError, evaluate, load_co
 from bert4so.io.jsonl import write_records
 from conftest import TINY_TRAINING
 
-TESTED_SYSTEMS = ["bert4so"]  # what is tested here is no system's own
+TESTED_SYSTEMS = ["bert4so"]  # these tests do not depend on the system
 
 
 @pytest.fixture
@@ -38,12 +38,12 @@ def test_a_run_is_trained_and_used(config, corpus, tmp_path):
         assert {name: getattr(measured, name) for name in facts[split]} == facts[split]
     assert Run(str(run.path)) == run
     sentences = ["then eat bread on day 3", "first we wake up on day 3"]
-    found = Orderer.from_pretrained(run.path).order(sentences)
-    assert run.orderer(threads=1).order(sentences) == found
+    expected = Orderer.from_pretrained(run.path).order(sentences)
+    assert run.orderer(threads=1).order(sentences) == expected
     assert evaluate(run.orderer(), corpus).metrics == run.metrics["test"]
 
 
-def test_a_file_and_a_dictionary_are_the_same(config, corpus, tmp_path):
+def test_a_file_and_a_dictionary_give_the_same_run(config, corpus, tmp_path):
     lines = [f'system = "bert4so"\ncorpus = "{corpus}"\n']
     for table in ("model", "train"):
         values = {k: v for k, v in config[table].items() if not isinstance(v, dict)}
@@ -85,13 +85,13 @@ def test_a_bad_document_is_named_or_skipped(config, documents, tmp_path, capsys)
 def test_a_finished_run_is_not_trained_again(config, documents, tmp_path):
     corpus = Corpus(documents, documents)
     train(config, corpus=corpus, out=tmp_path / "run", resume=True)
-    with pytest.raises(UserError, match="holds a finished run"):
+    with pytest.raises(UserError, match="contains a finished run"):
         train(config, corpus=corpus, out=tmp_path / "run", resume=True)
 
 
-def test_what_cannot_be_trained_is_refused_before_anything_is_made(config, documents, tmp_path):
+def test_invalid_arguments_are_refused_before_anything_is_written(config, documents, tmp_path):
     corpus, out = Corpus(documents, documents), tmp_path / "run"
-    with pytest.raises(UserError, match=r'^config: no "corpus": it must be given'):
+    with pytest.raises(UserError, match=r'^config: missing key "corpus"'):
         train(config, out=out)
     with pytest.raises(UserError, match='corpus "none": no folder'):
         train(config, corpus="none", out=out)
@@ -104,7 +104,7 @@ def test_what_cannot_be_trained_is_refused_before_anything_is_made(config, docum
     assert not out.exists()
 
 
-def test_a_folder_that_is_no_finished_run_is_refused(tmp_path):
+def test_a_folder_without_a_finished_run_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"not a finished run: it has no metrics\.json"):
         Run(tmp_path)
     (tmp_path / "metrics.json").write_text('{"valid": {"tau": 1}}')

@@ -12,7 +12,13 @@ from bert4so.cli.options import SkipBad, bad_record_handler
 from bert4so.common.progress import progress_bar, say
 from bert4so.common.text_table import format_columns
 from bert4so.data.card import read_card
-from bert4so.data.corpus import SPLITS, corpora, corpus_roots, find_corpus, splits_there
+from bert4so.data.corpus import (
+    SPLITS,
+    corpus_roots,
+    find_corpus,
+    list_corpora,
+    read_existing_splits,
+)
 from bert4so.errors import UserError
 from bert4so.io.on_error import Skipping
 
@@ -49,7 +55,7 @@ def list_() -> None:
         rows.append([name, " / ".join(f"{count:,}" for count in counts), form.source])
     sys.stdout.write(format_columns(rows, left=(0, 1, 2)))
     for root in corpus_roots():
-        for folder in corpora(root):
+        for folder in list_corpora(root):
             card = read_card(folder)
             parts = card.parts.items() if card else ()
             sizes = ", ".join(f"{part.documents:,} {split}" for split, part in parts)
@@ -108,7 +114,7 @@ def prepare(
     from bert4so.data.forms import FORMS
     from bert4so.data.prepare import prepare as write
     from bert4so.data.readers.raw_document import Columns
-    from bert4so.data.sentences import with_sentences
+    from bert4so.data.sentences import split_running_text
     from bert4so.io.files import Files
 
     if form not in FORMS:
@@ -121,7 +127,7 @@ def prepare(
     with progress_bar("reading", total, in_bytes=True) as advance:
         files = Files(source, advance)
         raw = FORMS[form].read(files, Columns(columns, text, id_), on_bad)
-        card = write(with_sentences(raw, on_bad=on_bad), out, form, str(source), seed, on_bad)
+        card = write(split_running_text(raw, on_bad=on_bad), out, form, str(source), seed, on_bad)
     if isinstance(on_bad, Skipping):
         on_bad.summary()
     if card.repaired:
@@ -144,16 +150,16 @@ def stats(folders: Folders) -> None:
 
     bert4so data stats data/sample
     """
-    from bert4so.data.stats import HEAD, compared, statistics
+    from bert4so.data.stats import TABLE_HEADER, compare_with_paper, statistics
     from bert4so.experiments.report.paper_numbers import table_3_row
     from bert4so.text.encoder_files import load_tokenizer
 
     tokenizer = load_tokenizer()
-    rows = [*HEAD]
+    rows = [*TABLE_HEADER]
     with progress_bar("counting", len(folders)) as advance:
         for name, folder in _folders_by_name(folders).items():
-            counts = statistics(splits_there(folder), tokenizer)
-            rows += compared(name, counts, table_3_row(name))
+            counts = statistics(read_existing_splits(folder), tokenizer)
+            rows += compare_with_paper(name, counts, table_3_row(name))
             advance(1)
     sys.stdout.write(format_columns(rows))
 
@@ -168,7 +174,7 @@ def check(folders: Folders) -> None:
 
     bert4so data check data/sample
     """
-    from bert4so.data.check import changed, findings, shared
+    from bert4so.data.check import changed_splits, check_split, find_overlaps
     from bert4so.text.encoder_files import load_tokenizer
 
     tokenizer = load_tokenizer()
@@ -176,15 +182,17 @@ def check(folders: Folders) -> None:
     places = {
         (name, split): documents
         for name, folder in named.items()
-        for split, documents in splits_there(folder).items()
+        for split, documents in read_existing_splits(folder).items()
     }
-    report = list(chain.from_iterable(changed(name, folder) for name, folder in named.items()))
+    report = list(
+        chain.from_iterable(changed_splits(name, folder) for name, folder in named.items())
+    )
     with progress_bar("checking", sum(map(len, places.values()))) as advance:
         for place, documents in places.items():
-            report += findings(place, documents, tokenizer)
+            report += check_split(place, documents, tokenizer)
             advance(len(documents))
-    report += shared(places)
-    rows = [[f"{len(one.ids):,}", one.what, ", ".join(one.ids[:3])] for one in report if one.ids]
+    report += find_overlaps(places)
+    rows = [[f"{len(one.ids):,}", one.problem, ", ".join(one.ids[:3])] for one in report if one.ids]
     sys.stdout.write(format_columns(rows, left=(1, 2)) if rows else "no problems found\n")
 
 

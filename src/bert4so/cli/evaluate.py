@@ -32,7 +32,7 @@ from bert4so.evaluation.summary import Summary, rows, summarize
 from bert4so.evaluation.workers import SingleProcess, Workers
 from bert4so.inference.backend import Backend, fits
 from bert4so.inference.orderer import BUNDLED, Orderer
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 from bert4so.io.jsonl import write_records
 from bert4so.io.on_error import OnBad, Skipping
 
@@ -170,4 +170,4 @@ def _write_page(
     ]
     title = f"{run.name} on {corpus}"
     page = evaluation_page(title, facts, rows(summary), predictions, held_out)
-    write_whole(path, page.encode())
+    write_atomic(path, page.encode())

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bert4so.cli.options import need_train_extra
-from bert4so.data.corpus import find_corpus, read_split, sampled
+from bert4so.data.corpus import find_corpus, read_split, sample_documents
 from bert4so.errors import UserError
 
 MAX_COMPARED_DOCUMENTS = 2000
@@ -52,7 +52,7 @@ def export(
     if out.exists():
         raise UserError(f"{out} already exists: delete it, or choose another --out")
     folder = find_corpus(corpus or load_run(run).corpus)
-    documents = sampled(read_split(folder, "valid"), MAX_COMPARED_DOCUMENTS)
+    documents = sample_documents(read_split(folder, "valid"), MAX_COMPARED_DOCUMENTS)
     command = shlex.join(["bert4so", *sys.argv[1:]])
     compared = write(*load_model(run), out, documents, int8, command)
     size = sum(path.stat().st_size for path in out.iterdir())

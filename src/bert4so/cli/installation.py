@@ -7,9 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from bert4so.common.machine import processor
-from bert4so.data.corpus import corpora, corpus_roots
+from bert4so.data.corpus import corpus_roots, list_corpora
 from bert4so.inference.orderer import BUNDLED
-from bert4so.text.encoder_files import DEFAULT, locate
+from bert4so.text.encoder_files import DEFAULT_ENCODER, locate
 from bert4so.text.nouns import find_tagger, full_name
 
 EXTRAS = {
@@ -36,7 +36,7 @@ def findings() -> Iterator[tuple[str, str]]:
     yield "encoder", _encoder()
     yield "nouns", full_name(find_tagger(""))
     for root in corpus_roots():
-        names = ", ".join(folder.name for folder in corpora(root))
+        names = ", ".join(folder.name for folder in list_corpora(root))
         yield "corpora", f"{root}: {names or 'none'}"
     if not os.environ.get("BERT4SO_DATA"):
         yield "corpora", "$BERT4SO_DATA is not set"
@@ -50,6 +50,6 @@ def _versioned(package: str) -> str:
 
 
 def _encoder() -> str:
-    place = locate(DEFAULT)
-    status = "not installed; will be downloaded from the hub" if place == DEFAULT else place
-    return f"{DEFAULT}: {status}"
+    place = locate(DEFAULT_ENCODER)
+    status = "not installed; will be downloaded from the hub" if place == DEFAULT_ENCODER else place
+    return f"{DEFAULT_ENCODER}: {status}"

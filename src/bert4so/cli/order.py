@@ -1,7 +1,7 @@
 """`bert4so order`."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,16 +15,17 @@ from bert4so.cli.options import SkipBad, bad_record_handler
 from bert4so.common.progress import Advance, bars_are_shown, progress_bar, say
 from bert4so.document import Ordering, Puzzle
 from bert4so.errors import UserError
-from bert4so.inference.backend import fits
-from bert4so.inference.orderer import BUNDLED, MOST_PASSES, Orderer
+from bert4so.inference.attempts import attempts
+from bert4so.inference.backend import Backend, fits
+from bert4so.inference.orderer import BUFFER_SENTENCES, BUNDLED, MAX_PASSES, Orderer
 from bert4so.io.files import STDIN
-from bert4so.io.jsonl import Record, dumped
+from bert4so.io.jsonl import Record, to_json_line
 from bert4so.io.model_files import hash_model
 from bert4so.io.on_error import OnBad, Skipping
-from bert4so.io.open_writer import open_answers
+from bert4so.io.open_writer import open_writer
 from bert4so.io.output_state import Settings
 from bert4so.io.read_ahead import until_pauses
-from bert4so.io.resumable_writer import Answers
+from bert4so.io.resumable_writer import ResumableWriter
 from bert4so.io.source import count_documents, read_source
 
 
@@ -52,7 +53,7 @@ def order(
         int,
         typer.Option(
             min=1,
-            max=MOST_PASSES,
+            max=MAX_PASSES,
             help="Number of shuffled readings to average.",
         ),
     ] = 1,
@@ -90,11 +91,11 @@ def order(
         raise UserError("--format applies to stdout only; with --out the file extension decides")
     on_bad = bad_record_handler(skip_bad)
     has_records, records = read_source(file, on_bad)
-    orderer = Orderer.from_pretrained(model)
-    work = Work(orderer, passes, on_bad, file, records)
+    backend = Orderer.from_pretrained(model).build_backend(passes)
+    work = Work(backend, BUFFER_SENTENCES // passes, on_bad, file, records)
     if out is not None:
         settings: Settings = {"model": hash_model(model), "passes": passes, "skip_bad": skip_bad}
-        write_answers(work, open_answers(out, resume, settings))
+        write_answers(work, open_writer(out, resume, settings))
         sys.stdout.write(f"{out}\n")
     else:
         print_answers(work, as_jsonl=format == Format.jsonl if format else has_records)
@@ -106,19 +107,22 @@ def order(
 class Work:
     """Documents to order, and how.
 
+    buffer:  sentences that are ordered together.
     file:    the input.
-    records: its documents, each with its location in the file.
+    records: its documents, validated, each with its location in the file.
     """
 
-    orderer: Orderer
-    passes: int
+    backend: Backend
+    buffer: int
     on_bad: OnBad
     file: Path
     records: Iterator[tuple[str, Record]]
 
     def documents(self) -> Iterator[Record]:
         """The documents that the model can order."""
-        return self._fitting(self.records)
+        for where, record in self.records:
+            if fits(self.backend, _puzzle(record), where, self.on_bad):
+                yield record
 
     def answers(self) -> Iterator[tuple[Record, Ordering]]:
         """Each of these documents with its ordering.
@@ -126,10 +130,14 @@ class Work:
         When a pipe pauses, the documents read so far are ordered without waiting for more.
         """
         for group in [self.records] if self._is_stored() else until_pauses(self.records):
-            documents, copies = tee(self._fitting(group))
-            sentences = (document["sentences"] for document in copies)
-            orderings = self.orderer.order_all(sentences, passes=self.passes)
-            yield from zip(documents, orderings, strict=True)
+            records, copies = tee(group)
+            puzzles = (_puzzle(record) for _, record in copies)
+            results = attempts(self.backend, puzzles, self.buffer)
+            for (where, record), result in zip(records, results, strict=True):
+                if isinstance(result, UserError):
+                    self.on_bad(UserError(f"{where}: {result}"))
+                else:
+                    yield record, result
 
     def bar(self, shown: bool = True) -> AbstractContextManager[Advance]:
         """A progress bar over the documents; they are counted only if the bar is visible."""
@@ -141,14 +149,12 @@ class Work:
         """Whether the documents can be read twice, unlike those from a pipe."""
         return self.file != STDIN and (self.file.is_file() or self.file.is_dir())
 
-    def _fitting(self, records: Iterable[tuple[str, Record]]) -> Iterator[Record]:
-        backend = self.orderer.build_backend(self.passes)
-        for where, record in records:
-            if fits(backend, Puzzle(tuple(record["sentences"])), where, self.on_bad):
-                yield record
+
+def _puzzle(record: Record) -> Puzzle:
+    return Puzzle.unchecked(record["sentences"])
 
 
-def write_answers(work: Work, out: Answers) -> None:
+def write_answers(work: Work, out: ResumableWriter) -> None:
     """Write the answers that the file does not have yet."""
     with out, work.bar() as advance:
         out.start(work.documents(), work.file)
@@ -166,7 +172,7 @@ def print_answers(work: Work, as_jsonl: bool) -> None:
     with work.bar(shown=not sys.stdout.isatty()) as advance:
         for number, (record, ordering) in enumerate(work.answers()):
             if as_jsonl:
-                sys.stdout.write(dumped(answered(record, ordering)))
+                sys.stdout.write(to_json_line(answered(record, ordering)))
             else:
                 sys.stdout.write("\n" * (number > 0) + "\n".join(ordering.sentences) + "\n")
             sys.stdout.flush()

@@ -1,1 +1,1 @@
-"""What every package may use: progress, the machine, text columns, stable hashes."""
+"""Shared by all packages: progress bars, facts about the machine, text tables, stable hashes."""

@@ -1,4 +1,4 @@
-"""What a number was measured on."""
+"""Facts about this machine, recorded with every measurement."""
 
 import os
 import platform
@@ -8,18 +8,22 @@ from math import ceil
 from pathlib import Path
 
 PACKAGES = ("bert4so", "torch", "transformers", "onnxruntime")
-SETTINGS = ("OMP_", "MKL_")
-"""How variables begin that make the same work faster or slower."""
+VARIABLE_PREFIXES = ("OMP_", "MKL_")
+"""Prefixes of environment variables that affect speed."""
 
 
 def machine() -> dict[str, str | int]:
-    """The processor, its cores, and the versions and settings that matter."""
+    """The processor, number of cores, package versions and environment variables."""
     return {
         "processor": processor(),
         "cores": os.cpu_count() or 1,
         "python": platform.python_version(),
-        **{name: found for name in PACKAGES if (found := _version(name))},
-        **{name: os.environ[name] for name in sorted(os.environ) if name.startswith(SETTINGS)},
+        **{name: installed for name in PACKAGES if (installed := _version(name))},
+        **{
+            name: os.environ[name]
+            for name in sorted(os.environ)
+            if name.startswith(VARIABLE_PREFIXES)
+        },
     }
 
 
@@ -31,27 +35,27 @@ def _version(package: str) -> str | None:
 
 
 def cores(root: Path = Path("/")) -> int:
-    """Number of cores that this process may use: its CPU affinity, and the quota of its cgroups.
+    """Number of cores available to this process, given its CPU affinity and its cgroups' quotas.
 
-    root: where /proc and /sys are.
+    root: the folder that contains proc and sys.
     """
     try:
         allowed = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
+    except AttributeError:  # not available on every platform
         allowed = os.cpu_count() or 1
     return min([allowed, *map(ceil, _cpu_quotas(root))])
 
 
 def _cpu_quotas(root: Path) -> Iterator[float]:
-    """The CPU quotas of this process's cgroups and of all cgroups around them, in cores."""
-    # Each line is `number:controllers:path`, without controllers in version 2 of cgroups.
+    """The CPU quotas of this process's cgroups and of all parent cgroups, in cores."""
+    # Each line is `number:controllers:path`; in cgroups v2, controllers are empty.
     for line in _lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
             continue
         mounts = root / "sys/fs/cgroup"
         mount = mounts / controllers if controllers else mounts
-        # In a container the path can be that of the host, of which only the root is mounted.
+        # In a container the path can be the host's path, while only its root is mounted.
         for folder in (mount / path.strip("/"), *(mount / path.strip("/")).parents):
             yield from _quota_v1(folder) if controllers else _quota_v2(folder)
             if folder == mount:
@@ -59,7 +63,7 @@ def _cpu_quotas(root: Path) -> Iterator[float]:
 
 
 def _quota_v2(folder: Path) -> Iterator[float]:
-    """`cpu.max` holds the quota ("max" for none) and the period, in microseconds."""
+    """Read `cpu.max`: the quota ("max" for none) and the period, in microseconds."""
     for line in _lines(folder / "cpu.max"):
         quota, period = line.split()
         if quota != "max":
@@ -67,7 +71,7 @@ def _quota_v2(folder: Path) -> Iterator[float]:
 
 
 def _quota_v1(folder: Path) -> Iterator[float]:
-    """The quota (-1 for none) and the period each have a file, in microseconds."""
+    """Read the files of the quota (-1 for none) and of the period, in microseconds."""
     quotas, periods = _lines(folder / "cpu.cfs_quota_us"), _lines(folder / "cpu.cfs_period_us")
     for quota, period in zip(quotas, periods, strict=False):
         if int(quota) > 0:
@@ -75,7 +79,7 @@ def _quota_v1(folder: Path) -> Iterator[float]:
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a file of the system; none if it does not exist or cannot be read."""
+    """The lines of a system file; empty if it does not exist or cannot be read."""
     try:
         return path.read_text().splitlines()
     except OSError:
@@ -83,7 +87,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def processor() -> str:
-    """The name of the processor, as far as the system tells."""
+    """The name of the processor, as reported by the operating system."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

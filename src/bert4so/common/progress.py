@@ -1,4 +1,4 @@
-"""What a person sees of long work. All of it goes to stderr: stdout is for results."""
+"""Progress bars and status messages. They go to stderr: stdout is for results."""
 
 import sys
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Stderr:
-    """Where it goes.
+    """State of the output on stderr.
 
-    quiet:   nothing is said.
-    console: that of the bar, while there is one.
+    quiet:   suppress all progress output.
+    console: the console of the active progress bar, if any.
     """
 
     quiet: bool = False
@@ -26,13 +26,13 @@ STDERR = Stderr()
 
 
 class Advance(Protocol):
-    """Tells a progress bar how many more are done, and what to say beside it."""
+    """Advance a progress bar by `done` steps; `note` is shown next to it."""
 
     def __call__(self, done: int, note: str = "") -> None: ...
 
 
 def say(line: str) -> None:
-    """Print a line, above the bar where there is one."""
+    """Print a line to stderr, above the progress bar if there is one."""
     if STDERR.console is not None:
         STDERR.console.print(line)
     elif not STDERR.quiet:
@@ -40,7 +40,7 @@ def say(line: str) -> None:
 
 
 def bars_are_shown() -> bool:
-    """Whether there is anyone to see a bar."""
+    """Whether progress bars are visible: stderr is a terminal and not quiet."""
     return not STDERR.quiet and sys.stderr.isatty()
 
 
@@ -48,11 +48,11 @@ def bars_are_shown() -> bool:
 def progress_bar(
     task: str, total: int | None, shown: bool = True, in_bytes: bool = False
 ) -> Iterator[Advance]:
-    """A bar, where stderr is a terminal."""
+    """Show a progress bar if stderr is a terminal."""
     if not shown or not bars_are_shown():
         yield lambda done, note="": None
         return
-    # Late: it takes as long to load as a short story takes to be ordered.
+    # Imported late: loading rich takes as long as ordering a short story.
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -64,8 +64,8 @@ def progress_bar(
         TimeRemainingColumn,
     )
 
-    before = STDERR.console
-    console = before or Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    previous = STDERR.console
+    console = previous or Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     bars = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -74,7 +74,7 @@ def progress_bar(
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
         console=console,
-        redirect_stdout=False,  # else what is printed meanwhile goes to stderr too
+        redirect_stdout=False,  # otherwise, output to stdout would go to stderr
     )
     STDERR.console = console
     try:
@@ -86,4 +86,4 @@ def progress_bar(
 
             yield advance
     finally:
-        STDERR.console = before
+        STDERR.console = previous

@@ -1,11 +1,12 @@
-"""Randomness that is the same on every machine and in every version of Python."""
+"""Pseudo-random numbers that are the same on every machine and in every version of Python."""
 
 from hashlib import sha256
 
 
 def stable_hash(*key: int | str) -> bytes:
-    """A random number that is a pure function of the key: to sort by it is to shuffle.
+    """A pseudo-random number that depends only on the key; sorting by it shuffles.
 
-    A hash, not a generator: generators may change their algorithm, and have a state to lose.
+    A hash instead of a random number generator: the algorithms of generators may change between
+    versions, and a generator has a state to save and restore.
     """
     return sha256("\0".join(map(str, key)).encode(errors="surrogatepass")).digest()

@@ -1,10 +1,10 @@
-"""Rows of text under one another, as a terminal shows them."""
+"""Align rows of text in columns, for a terminal."""
 
 from collections.abc import Collection, Sequence
 
 
 def format_columns(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
-    """The rows, a line each; the columns named to the left, the others to the right."""
+    """Format one line per row; columns in `left` are left-aligned, the others right-aligned."""
     columns = max(map(len, rows))
     full = [[*row, *[""] * (columns - len(row))] for row in rows]
     widths = [max(len(row[k]) for row in full) for k in range(columns)]

@@ -1,4 +1,4 @@
-"""Trees of values: nested mappings, and their leaves by dotted names."""
+"""Nested mappings of values, and access to their leaves by dotted names."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from bert4so.errors import quote
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Two trees of values as one; where both have a value, that of `above`."""
+    """Merge two nested mappings; values of `above` take precedence."""
     merged = dict(below)
     for key, value in above.items():
         both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
@@ -16,14 +16,14 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def branch(path: str, value: Any) -> dict[str, Any]:
-    """The tree of one value, by its dotted name."""
+    """The nested mapping with a single value at a dotted name."""
     for key in reversed(path.split(".")):
         value = {key: value}
     return dict(value)
 
 
 def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of a tree, each by its dotted name."""
+    """Yield the dotted name and value of each leaf."""
     for key, value in tree.items():
         if isinstance(value, Mapping):
             yield from leaves(value, f"{prefix}{key}.")
@@ -32,7 +32,7 @@ def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    """The first value in which two trees differ: its dotted name, and what it is in either."""
+    """The first difference of two nested mappings: its dotted name and both values."""
     first, second = dict(leaves(before)), dict(leaves(now))
     for key in sorted(first.keys() | second.keys()):
         if first.get(key) != second.get(key):

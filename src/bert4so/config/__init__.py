@@ -1,1 +1,1 @@
-"""Typed, strict settings."""
+"""Typed and validated settings."""

@@ -1,4 +1,4 @@
-"""TOML on disk, frozen and strictly checked settings in memory; errors written for a person."""
+"""The settings of a run: frozen, strictly validated, with readable errors."""
 
 import re
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ Values = dict[str, Any]
 
 
 class Settings(BaseModel):
-    """Base of every table of a configuration: frozen, no unknown key, no silent conversion."""
+    """Base class of all tables: frozen; unknown keys and values of the wrong type are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, ser_json_inf_nan="strings")
 
 
 class LearningRates(Settings):
-    """The highest learning rate of each part of a model."""
+    """The maximum learning rate of each part of the model; see `schedule`."""
 
     sentence_encoder: float = Field(gt=0)
     document_encoder: float = Field(gt=0)
@@ -28,10 +28,14 @@ class LearningRates(Settings):
 
 
 class Optimizer(Settings):
-    """An optimizer of PyTorch; numbers that are not given are its own defaults there.
+    """A PyTorch optimizer; options that are not set have PyTorch's defaults.
 
-    weight_decay: on matrices only; decoupled with AdamW, else added to the gradient (L2).
-    accumulator:  what Adagrad's sums of squares start from.
+    weight_decay: applies to matrices only, without embeddings; decoupled for AdamW, otherwise
+                  added to the gradient (L2).
+    beta2:        decay of the second moment, for Adam and AdamW.
+    rho:          decay of the squared gradients, for Adadelta.
+    eps:          term added to the denominator for numerical stability.
+    accumulator:  initial value of Adagrad's sums of squared gradients.
     """
 
     name: Literal["adamw", "adam", "adagrad", "adadelta"]
@@ -43,18 +47,21 @@ class Optimizer(Settings):
 
 
 class Training(Settings):
-    """How a system is trained. It has no defaults: each system's file states its own numbers.
+    """How a system is trained. The defaults are in the module of each system.
 
-    epochs:       how often every document is seen at most, each time freshly shuffled.
-    patience:     stop after so many validations without a better one; 0: go on to the end.
-    batch:        documents a step, over all processes.
-    accumulate:   parts in which each process takes its share of a batch, to save memory.
-    learning_rate: the highest of each part.
-    schedule:     "linear": up over the warm-up, then down to 0; "epochs": times `decay` each epoch.
-    warmup:       the share of all steps that is warm-up.
-    decay:        what an epoch's learning rate is of that of the epoch before.
-    clip:         the greatest norm of the gradient; inf: any.
-    precision:    of the arithmetic; weights are always kept in float32.
+    epochs:        maximum number of epochs; documents are shuffled anew in every epoch.
+    patience:      stop after this many validations without improvement; 0: never.
+    batch:         documents per step, over all processes.
+    accumulate:    number of parts in which each process computes its share of a batch: more parts
+                   need less memory.
+    optimizer:     the optimizer and its options.
+    learning_rate: the maximum learning rate of each part of the model.
+    schedule:      "linear": increase during warm-up, then decrease to 0; "epochs": multiply by
+                   `decay` after every epoch.
+    warmup:        fraction of all steps to use for warm-up (schedule "linear").
+    decay:         factor of the learning rate per epoch (schedule "epochs").
+    clip:          maximum norm of the gradient; inf: no limit.
+    precision:     of the computation; weights are always stored in float32.
     """
 
     epochs: int = Field(ge=1)
@@ -71,23 +78,30 @@ class Training(Settings):
 
 
 class RunConfig(Settings):
-    """The configuration of a run: which system learns what, with which numbers.
+    """The configuration of a run: a system, its data and its settings.
 
-    corpus:  is learned from, chosen by and tested on.
-    start:   a folder that `bert4so train` or `export` wrote, or "bundled", to begin with what that
-             model has learned; [model] must be as it was there, but for keys that only training
-             reads. "": as the system itself begins.
-    join:    more corpora, to be learned from as well.
-    hold_out: corpora that are not: what stands in the validation and test sets of these, as in
-             those of the joined, is left out of training.
-    minutes: train for so long, however many epochs that is, and without patience (CPU time by
-             thread, on a GPU time by the clock; without validation); the learning rate falls in
-             that time as it would over `train.epochs`. 0: for the epochs.
-    validations: validate so often, after equal shares of the run; 0: after every epoch.
-    train_documents: documents to train on, of each corpus of the run at most this many, the
-             joined ones included; the same documents for every system and seed. 0: all.
-    valid_documents, test_documents: at most so many are chosen by and tested on, the same for
-             every run; 0: all.
+    system:   name of the system.
+    corpus:   folder or name of the corpus: train on its training split, select the best model on
+              its validation split, and test on its test split.
+    start:    folder that `bert4so train` or `bert4so export` wrote, or "bundled": fine-tune this
+              model. [model] must be the same as in that run, except for keys that only affect
+              training. "": train a new model.
+    join:     more corpora to train on.
+    hold_out: corpora to test on later: training documents that overlap with their validation or
+              test splits are left out. Corpora in `join` are always treated this way.
+    scale:    "paper": the sizes of the paper; "desk": a model that trains on a CPU.
+    seed:     random seed of the training: initial weights, shuffles, batches and dropout.
+    minutes:  train for this long instead of for `train.epochs`, without patience. Counts CPU time
+              divided by the number of threads (on a GPU: wall-clock time), without validation. The
+              learning rate decreases over this time as it would over `train.epochs`. 0: train for
+              `train.epochs`.
+    validations: number of validations, at equal intervals; 0: validate after every epoch.
+    train_documents: maximum number of training documents per corpus, including those in `join`;
+              every system and seed gets the same sample. 0: all.
+    valid_documents, test_documents: maximum number of documents to validate and to test on; every
+              run gets the same sample. 0: all.
+    model:    settings of the system.
+    train:    settings of the training.
     """
 
     system: str
@@ -110,7 +124,7 @@ S = TypeVar("S", bound=Settings)
 
 
 def checked(cls: type[S], values: Values, where: str) -> S:
-    """Settings made of values; `where` says, in an error, which file or table they came from."""
+    """Validate values as settings; `where` names their file or table in errors."""
     try:
         return cls.model_validate(values)
     except ValidationError as error:
@@ -118,7 +132,7 @@ def checked(cls: type[S], values: Values, where: str) -> S:
 
 
 def nearest(name: str, names: Sequence[str]) -> str:
-    """A hint: the one of `names` that was probably meant, or all of them."""
+    """A hint for an unknown name: the most similar of `names`, or all of them."""
     near = get_close_matches(name, names, n=1)
     return f'did you mean "{near[0]}"?' if near else f"known: {', '.join(names)}"
 
@@ -130,21 +144,21 @@ def _sentence(cls: type[Settings], error: ErrorDetails, where: str) -> str:
         known = list(_table(cls, tables).model_fields)
         return f'{where}: unknown key "{key[:MAX_QUOTED_CHARACTERS]}" ({nearest(key, known)})'
     if error["type"] == "missing":
-        return f'{where}: no "{key}": it must be given'
-    wanted = error["msg"][0].lower() + error["msg"][1:]
-    return f"{where}: {key} = {quote(error['input'])}: {wanted}{_meant(error)}"
+        return f'{where}: missing key "{key}"'
+    reason = error["msg"][0].lower() + error["msg"][1:]
+    return f"{where}: {key} = {quote(error['input'])}: {reason}{_suggestion(error)}"
 
 
 def _table(cls: type[Settings], tables: Sequence[str]) -> type[Settings]:
     for table in tables:
         inner = cls.model_fields[table].annotation
-        assert isinstance(inner, type), "a table of settings holds tables of settings"
+        assert isinstance(inner, type), "a table is a subclass of Settings"
         cls = inner
     return cls
 
 
-def _meant(error: ErrorDetails) -> str:
-    """Which of the words that a key may have was probably meant."""
+def _suggestion(error: ErrorDetails) -> str:
+    """The allowed value most similar to a wrong one."""
     if error["type"] != "literal_error":
         return ""
     words = re.findall(r"'([^']+)'", error["ctx"]["expected"])

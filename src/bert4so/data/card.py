@@ -1,4 +1,4 @@
-"""The data card, `corpus.json`: where a corpus came from, what it holds, how it is shuffled."""
+"""The data card `corpus.json`: the source of a corpus, its size, and the seed of its shuffles."""
 
 import json
 from dataclasses import asdict, dataclass, fields
@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any, get_origin
 
 from bert4so.errors import UserError, quote, shorten
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 
-NAME = "corpus.json"
-FORM = 1
+CARD_FILE = "corpus.json"
+CARD_VERSION = 1
 MAX_CARD_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Part:
-    """One split: how many documents and sentences, and the SHA-256 of its lines, unpacked."""
+class SplitCard:
+    """Size of a split, and the SHA-256 of its decompressed file."""
 
     documents: int
     sentences: int
@@ -24,15 +24,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Card:
-    """What is known of a corpus.
+    """The data card of a corpus.
 
-    name:     what it was prepared as: `bert4so data list` has the names.
-    source:   the file or folder it was made of.
-    seed:     of the split where it is ours, and of every validation and test shuffle.
-    divided:  whether the split is the source's own, or ours.
-    repaired: documents whose id was taken, and was changed.
-    skipped:  documents that could not be used, and were left out.
-    parts:    by split.
+    name:     format of the source, one of those that `bert4so data list` shows.
+    source:   the file or folder that the corpus was made from.
+    seed:     seed of our division into splits, if any, and of the validation and test shuffles.
+    divided:  whether the division into splits is that of the source or ours.
+    repaired: number of documents with a duplicate id, which was changed.
+    skipped:  number of invalid documents that were skipped.
+    parts:    size and hash by split.
     """
 
     name: str
@@ -41,29 +41,31 @@ class Card:
     divided: str
     repaired: int
     skipped: int
-    parts: dict[str, Part]
+    parts: dict[str, SplitCard]
 
 
 def write_card(folder: Path, card: Card) -> None:
-    """Write a card beside its corpus."""
-    facts = {"form": FORM, **asdict(card)}
-    write_whole(folder / NAME, (json.dumps(facts, indent=1) + "\n").encode())
+    """Write the card to the folder of its corpus."""
+    facts = {"form": CARD_VERSION, **asdict(card)}
+    write_atomic(folder / CARD_FILE, (json.dumps(facts, indent=1) + "\n").encode())
 
 
 def read_card(folder: Path) -> Card | None:
-    """The card of a corpus, where it has one."""
-    path = folder / NAME
+    """Read the card of a corpus; None if it has none."""
+    path = folder / CARD_FILE
     if not path.is_file():
         return None
     if path.stat().st_size > MAX_CARD_BYTES:
         raise UserError(f"{path}: not a data card: larger than {MAX_CARD_BYTES:,} bytes")
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-        if facts.pop("form") != FORM:
-            raise UserError(f"{path}: of another form: pip install --upgrade bert4so")
-        parts = {split: Part(**part) for split, part in facts.pop("parts").items()}
+        if facts.pop("form") != CARD_VERSION:
+            raise UserError(
+                f"{path}: unknown version of the data card: pip install --upgrade bert4so"
+            )
+        parts = {split: SplitCard(**part) for split, part in facts.pop("parts").items()}
         card = Card(**facts, parts=parts)
-    except UserError:  # it is a ValueError, too
+    except UserError:  # a ValueError, too
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{path}: not a data card: {shorten(str(error))}") from None
@@ -73,11 +75,11 @@ def read_card(folder: Path) -> Card | None:
     return card
 
 
-def _check_types(part: Card | Part, path: Path) -> None:
-    """Refuse a value of another type than its field has."""
+def _check_types(part: Card | SplitCard, path: Path) -> None:
+    """Raise `UserError` if a value does not have the type of its field."""
     types: dict[Any, str] = {int: "an integer", str: "a string", dict: "an object"}
     for field in fields(part):
         value = getattr(part, field.name)
-        wanted = get_origin(field.type) or field.type
-        if type(value) is not wanted:
-            raise UserError(f'{path}: "{field.name}" must be {types[wanted]} (got {quote(value)})')
+        type_ = get_origin(field.type) or field.type
+        if type(value) is not type_:
+            raise UserError(f'{path}: "{field.name}" must be {types[type_]} (got {quote(value)})')

@@ -1,4 +1,4 @@
-"""A corpus: a folder that holds the documents of each split."""
+"""Load a corpus: a folder with a file of documents per split."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from bert4so.data.card import read_card
 from bert4so.data.shuffle import EVALUATION_SEED
 from bert4so.document import Document
 from bert4so.errors import UserError
-from bert4so.io.files import PACKED
+from bert4so.io.files import COMPRESSED_SUFFIXES
 from bert4so.io.jsonl import read_documents
 from bert4so.io.on_error import OnBad, OnError, handling, stop
 
@@ -21,18 +21,18 @@ SPLITS = ("train", "valid", "test")
 
 @dataclass(frozen=True)
 class Corpus:
-    """The documents of a corpus, by split; a split that it lacks is empty.
+    """The documents of a corpus by split; a missing split is empty.
 
-    Documents can be given in Python, too: `Corpus(test=[Document("a", ["One.", "Two."])])`.
+    A corpus can also be created in Python: `Corpus(test=[Document("a", ["One.", "Two."])])`.
 
     Attributes:
         train: Documents to train on.
-        valid: Documents to choose the best epoch by.
+        valid: Documents to select the best epoch on.
         test: Documents to evaluate on, once, at the end.
-        seed: Shuffles the validation and test documents, in the same way for every system. It is
-            that of the data card `corpus.json`, if there is one.
+        seed: Seed of the shuffles of validation and test documents, the same for every system. It
+            is read from the data card `corpus.json`, if there is one.
         left_out: Number of training documents that were left out when corpora were joined.
-        name: Where the documents come from: the folder of a corpus on disk.
+        name: Source of the documents: the folder, for a corpus on disk.
     """
 
     train: Sequence[Document] = ()
@@ -44,12 +44,12 @@ class Corpus:
 
 
 def load_corpus(path: str | Path, *, on_error: OnError = "raise") -> Corpus:
-    """Load a corpus, so that its documents can be read, or trained or evaluated on.
+    """Load a corpus to train or evaluate on.
 
     Args:
         path: A folder with `train.jsonl`, `valid.jsonl` or `test.jsonl` (or `.jsonl.gz`,
-            `.jsonl.zst`), or the name of one in `./data` or `$BERT4SO_DATA`. Each line is a
-            document in its true order: `{"id": "...", "sentences": ["...", "..."]}`.
+            `.jsonl.zst`), or the name of such a folder in `./data` or `$BERT4SO_DATA`. Each
+            line is a document in its true order: `{"id": "...", "sentences": ["...", "..."]}`.
         on_error: `"raise"` a `UserError` for the first invalid line, or `"skip"` invalid lines and
             report them on stderr.
 
@@ -67,90 +67,91 @@ def load_corpus(path: str | Path, *, on_error: OnError = "raise") -> Corpus:
 
 
 def corpus_roots() -> list[Path]:
-    """The folders in which corpora stand by their names."""
+    """The folders that are searched for corpora by name."""
     given = os.environ.get("BERT4SO_DATA")
     return [*([Path(given)] if given else []), Path("data")]
 
 
-def corpora(shelf: Path) -> list[Path]:
-    """The corpora that stand on a shelf."""
-    if not shelf.is_dir():
+def list_corpora(root: Path) -> list[Path]:
+    """The corpora in a folder."""
+    if not root.is_dir():
         return []
-    return sorted(folder for folder in shelf.iterdir() if any(folder.glob("*.jsonl*")))
+    return sorted(folder for folder in root.iterdir() if any(folder.glob("*.jsonl*")))
 
 
 def find_corpus(name: str) -> Path:
-    """The folder of a corpus: itself a folder, or a name under $BERT4SO_DATA or ./data."""
-    for place in (shelf / name for shelf in [Path(), *corpus_roots()]):
-        if place.is_dir():
-            return place
+    """The folder of a corpus: a path, or a name in $BERT4SO_DATA or ./data."""
+    for folder in (root / name for root in [Path(), *corpus_roots()]):
+        if folder.is_dir():
+            return folder
     raise UserError(
-        f'corpus "{name}": no folder of that name here, in ./data or in $BERT4SO_DATA '
+        f'corpus "{name}" not found: no such folder here, in ./data or in $BERT4SO_DATA '
         f"({os.environ.get('BERT4SO_DATA') or 'not set'})"
     )
 
 
 def split_path(folder: Path, split: str) -> Path | None:
-    """The file of a split, {split}.jsonl, packed or not, where there is one."""
-    paths = [folder / f"{split}.jsonl{packed}" for packed in ("", *sorted(PACKED))]
+    """The file of a split, plain or compressed; None if it does not exist."""
+    paths = [folder / f"{split}.jsonl{suffix}" for suffix in ("", *sorted(COMPRESSED_SUFFIXES))]
     return next((path for path in paths if path.is_file()), None)
 
 
 def read_split(folder: Path, split: str, on_bad: OnBad = stop) -> list[Document]:
-    """The documents of a split."""
+    """Read the documents of a split."""
     path = split_path(folder, split)
     if path is None:
-        raise UserError(f"{folder}: no {split}.jsonl in it, and none in .gz or .zst")
+        raise UserError(f"{folder}: has no {split}.jsonl, {split}.jsonl.gz or {split}.jsonl.zst")
     return read_documents(path, on_bad)
 
 
 def read_splits(
     folder: Path, on_bad: OnBad = stop, needed: Sequence[str] = ("train", "valid")
 ) -> Corpus:
-    """The documents of a corpus; a split that is not needed may be missing, and is then empty."""
+    """Read a corpus; a split that is missing and not needed is empty."""
 
     def read(split: str) -> list[Document]:
-        there = split in needed or split_path(folder, split)
-        return read_split(folder, split, on_bad) if there else []
+        must_read = split in needed or split_path(folder, split)
+        return read_split(folder, split, on_bad) if must_read else []
 
     seed, name = shuffle_seed(folder), str(folder)
     return Corpus(read("train"), read("valid"), read("test"), seed, name=name)
 
 
-def splits_there(folder: Path) -> dict[str, list[Document]]:
-    """The documents of a corpus, by split, of the splits that it has."""
+def read_existing_splits(folder: Path) -> dict[str, list[Document]]:
+    """Read the splits that a corpus has, at least one."""
     splits = {s: read_split(folder, s) for s in SPLITS if split_path(folder, s)}
     if not splits:
-        raise UserError(f"{folder}: no train.jsonl, valid.jsonl or test.jsonl in it")
+        raise UserError(f"{folder}: has no train.jsonl, valid.jsonl or test.jsonl")
     return splits
 
 
 def shuffle_seed(folder: Path) -> int:
-    """By which the validation and test documents of a corpus are shuffled."""
+    """The seed that shuffles the validation and test documents of a corpus."""
     card = read_card(folder)
     return card.seed if card else EVALUATION_SEED
 
 
-def hashes(splits: Corpus) -> dict[str, str]:
-    """A SHA-256 per split of its ids and sentences, and the seed of the shuffles."""
-    parts = {"train": splits.train, "valid": splits.valid, "test": splits.test}
-    return {**{name: _hash(some) for name, some in parts.items()}, "seed": str(splits.seed)}
+def hash_splits(corpus: Corpus) -> dict[str, str]:
+    """The SHA-256 of the ids and sentences of each split, and the seed of the shuffles."""
+    splits = {"train": corpus.train, "valid": corpus.valid, "test": corpus.test}
+    hashes = {split: _hash(documents) for split, documents in splits.items()}
+    return {**hashes, "seed": str(corpus.seed)}
 
 
 def _hash(documents: Sequence[Document]) -> str:
     digest = sha256()
     for document in documents:
-        # As JSON, which ends an id or a sentence unambiguously, and has half surrogate pairs.
+        # JSON delimits ids and sentences unambiguously, and can represent lone surrogates.
         digest.update(json.dumps([document.id, document.sentences]).encode())
     return digest.hexdigest()
 
 
-def sampled(documents: Sequence[Document], most: int) -> list[Document]:
-    """At most so many of the documents, drawn by their ids and places; 0: all of them.
+def sample_documents(documents: Sequence[Document], most: int) -> list[Document]:
+    """Sample at most `most` documents by a hash of their ids and positions; 0 returns all.
 
-    A smaller sample is part of every larger one.
+    A smaller sample is a subset of every larger one.
     """
     if not most:
         return list(documents)
-    drawn = sorted(range(len(documents)), key=lambda i: stable_hash("sample", documents[i].id, i))
-    return [documents[i] for i in sorted(drawn[:most])]
+    ranked = sorted(range(len(documents)), key=lambda i: stable_hash("sample", documents[i].id, i))
+    return [documents[i] for i in sorted(ranked[:most])]

@@ -1,4 +1,4 @@
-"""The forms that a corpus can be prepared from. To add one: write its reader, add its line."""
+"""The formats that a corpus can be prepared from. To add one, write a reader and list it here."""
 
 from dataclasses import dataclass
 
@@ -16,13 +16,13 @@ from bert4so.data.readers.vist import read_vist
 
 @dataclass(frozen=True)
 class Form:
-    """How to read some source, and what it is: what a user must have."""
+    """A source format: its reader, and a description of the files that the user must provide."""
 
     read: Reader
     source: str
 
 
-ABSTRACTS = "train.lower, val.lower ...: a document a line, <eos>; or txt_tokenized/ and split/"
+ABSTRACTS = "train.lower, val.lower ...: one document per line, <eos>; or txt_tokenized/ and split/"
 
 FORMS = {
     "neurips": Form(read_abstracts, ABSTRACTS),
@@ -30,17 +30,15 @@ FORMS = {
     "nsf": Form(read_abstracts, ABSTRACTS),
     "sind": Form(read_vist, "{train,val,test}.story-in-sequence.json of VIST"),
     "rocstory": Form(read_rocstories, "ROCStories_winter2017.csv, ROCStories_spring2016.csv"),
-    "nsf-awards": Form(read_awards, "award XML, JSON or zip as NSF publishes it; running text"),
+    "nsf-awards": Form(read_awards, "award XML, JSON or zip as published by NSF; running text"),
     "acl-anthology": Form(read_anthology, "the ACL Anthology's data/xml/*.xml; running text"),
-    "jsonl": Form(read_jsonl, '{"id": ..., "sentences": [...]} a line, or --text KEY'),
+    "jsonl": Form(read_jsonl, 'one {"id": ..., "sentences": [...]} per line, or --text KEY'),
     "csv": Form(
-        read_csv, "a column a sentence (sentence1 ..., or --sentences A,B), or --text COLUMN"
+        read_csv, "one column per sentence (sentence1 ..., or --sentences A,B), or --text COLUMN"
     ),
-    "parquet": Form(read_parquet, "a document a row: a column of lists (sentences), or as csv"),
-    "dataset": Form(
-        read_dataset, "a Hugging Face data set: a folder or a name; columns as parquet"
-    ),
-    "text": Form(read_text, "a sentence a line, a blank line between documents"),
-    "paragraphs": Form(read_paragraphs, "running text, a paragraph a document"),
+    "parquet": Form(read_parquet, "one document per row: a column of lists (sentences), or as csv"),
+    "dataset": Form(read_dataset, "a Hugging Face dataset: a folder or a name; columns as parquet"),
+    "text": Form(read_text, "one sentence per line, a blank line between documents"),
+    "paragraphs": Form(read_paragraphs, "running text, one document per paragraph"),
 }
-"""By the name that `bert4so data prepare` takes."""
+"""By name, as accepted by `bert4so data prepare`."""

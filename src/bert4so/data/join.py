@@ -1,4 +1,4 @@
-"""Several training sets as one, with nothing in it that any of them is tested on."""
+"""Join training sets without the documents that any of them is tested on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,24 +9,24 @@ from bert4so.document import Document
 
 
 def join(own: Corpus, others: Mapping[str, Corpus], held_out_too: Sequence[Corpus] = ()) -> Corpus:
-    """The corpus with the training documents of the others added.
+    """Add the training documents of other corpora to a corpus.
 
-    Left out, and counted, is every training document, its own included, that stands in any
-    validation or test set, whole or with two or more sentences; also in one of `held_out_too`,
-    whose training documents are not used. Validation and test stay the corpus's own.
+    A training document is left out, and counted, if it equals or shares two or more sentences
+    with a validation or test document of any corpus, including those of `held_out_too`, whose
+    training documents are not used. The validation and test splits are those of `own`.
     """
     added = [
         Document(f"{name}/{document.id}", document.sentences)
-        for name, splits in others.items()
-        for document in splits.train
+        for name, corpus in others.items()
+        for document in corpus.train
     ]
-    every = [own, *others.values(), *held_out_too]
-    held_out = [document for splits in every for document in (*splits.valid, *splits.test)]
+    corpora = [own, *others.values(), *held_out_too]
+    held_out = [document for corpus in corpora for document in (*corpus.valid, *corpus.test)]
     candidates = [*own.train, *added]
     leaked = {
-        shared.document
-        for shared in overlaps({"train": candidates, "held out": held_out})
-        if (shared.group, shared.other) == ("train", "held out")
+        overlap.document
+        for overlap in overlaps({"train": candidates, "held out": held_out})
+        if (overlap.group, overlap.other) == ("train", "held out")
     }
     kept = [document for document in candidates if document not in leaked]
     return replace(own, train=kept, left_out=len(candidates) - len(kept))

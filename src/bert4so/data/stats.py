@@ -1,4 +1,4 @@
-"""How long the documents of a corpus are: the paper's Table 3, for any corpus."""
+"""Statistics of the lengths of documents, as in Table 3 of the paper, for any corpus."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,21 +7,21 @@ from tokenizers import Tokenizer
 
 from bert4so.document import Document
 
-BLOCK = 1000
-"""Documents that the tokenizer is given at once."""
+BLOCK_DOCUMENTS = 1000
+"""Number of documents that are tokenized at a time."""
 
-SPECIAL = 2
-"""A sentence in a row has a [CLS] and a [SEP]."""
+SPECIAL_TOKENS_PER_SENTENCE = 2
+"""In a row, each sentence has a [CLS] and a [SEP]."""
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of all documents of a corpus: of what is counted, (the mean over documents, the most).
+    """Statistics over all documents of a corpus; pairs are (mean, maximum) per document.
 
-    documents: by split.
-    sentences: of a document.
-    pieces:    the word pieces of a document, without special tokens.
-    tokens:    the same with a [CLS] and a [SEP] for every sentence.
+    documents: number of documents by split.
+    sentences: sentences per document.
+    pieces:    word pieces per document, without special tokens.
+    tokens:    word pieces plus a [CLS] and a [SEP] per sentence.
     """
 
     documents: Mapping[str, int]
@@ -34,8 +34,8 @@ class Statistics:
 class PaperStatistics:
     """A row of the paper's Table 3.
 
-    It does not say whether special tokens are counted. It seems they are not: on the SIND and
-    ROCStory documents that we have, its means are within one of ours without them.
+    The paper does not say whether special tokens are counted. It seems that they are not: on our
+    SIND and ROCStory documents, its means differ by less than one from ours without them.
     """
 
     documents: Mapping[str, int]
@@ -44,60 +44,62 @@ class PaperStatistics:
 
 def statistics(splits: Mapping[str, Sequence[Document]], tokenizer: Tokenizer) -> Statistics:
     """Count the documents, sentences and word pieces of a corpus."""
-    every = [document for documents in splits.values() for document in documents]
-    sentences = [len(document.sentences) for document in every]
-    pieces = [sum(lengths) for lengths in piece_lengths(every, tokenizer)]
-    tokens = [p + SPECIAL * n for p, n in zip(pieces, sentences, strict=True)]
+    all_documents = [document for documents in splits.values() for document in documents]
+    sentences = [len(document.sentences) for document in all_documents]
+    pieces = [sum(lengths) for lengths in piece_lengths(all_documents, tokenizer)]
+    tokens = [p + SPECIAL_TOKENS_PER_SENTENCE * n for p, n in zip(pieces, sentences, strict=True)]
     return Statistics(
         documents={split: len(documents) for split, documents in splits.items()},
-        sentences=_mean_and_most(sentences),
-        pieces=_mean_and_most(pieces),
-        tokens=_mean_and_most(tokens),
+        sentences=_mean_and_max(sentences),
+        pieces=_mean_and_max(pieces),
+        tokens=_mean_and_max(tokens),
     )
 
 
 def piece_lengths(documents: Sequence[Document], tokenizer: Tokenizer) -> Iterator[list[int]]:
-    """For each document, the word pieces of each of its sentences."""
-    for start in range(0, len(documents), BLOCK):
-        some = documents[start : start + BLOCK]
-        texts = [s.encode(errors="replace").decode() for d in some for s in d.sentences]
+    """Yield the number of word pieces of each sentence, per document."""
+    for start in range(0, len(documents), BLOCK_DOCUMENTS):
+        block = documents[start : start + BLOCK_DOCUMENTS]
+        texts = [s.encode(errors="replace").decode() for d in block for s in d.sentences]
         encoded = iter(tokenizer.encode_batch_fast(texts, add_special_tokens=False))
-        for document in some:
+        for document in block:
             yield [len(next(encoded).ids) for _ in document.sentences]
 
 
-def compared(name: str, found: Statistics, paper: PaperStatistics | None) -> list[list[str]]:
-    """The rows of a table: the corpus, the paper's where it has it, and by how much they differ."""
-    counts = [found.documents.get(split, 0) for split in ("train", "valid", "test")]
-    numbers = [found.sentences, found.pieces, found.tokens]
+def compare_with_paper(
+    name: str, ours: Statistics, paper: PaperStatistics | None
+) -> list[list[str]]:
+    """Table rows: the corpus and, if the paper has it, the paper's values and the difference."""
+    counts = [ours.documents.get(split, 0) for split in ("train", "valid", "test")]
+    numbers = [ours.sentences, ours.pieces, ours.tokens]
     row = [name, *(f"{count:,}" for count in counts)]
-    row += [part for mean, most in numbers for part in (f"{mean:.2f}", f"{most:,}")]
+    row += [part for mean, maximum in numbers for part in (f"{mean:.2f}", f"{maximum:,}")]
     if paper is None:
         return [row]
-    given = [paper.documents[split] for split in ("train", "valid", "test")]
-    mean, most = paper.pieces
+    theirs = [paper.documents[split] for split in ("train", "valid", "test")]
+    mean, maximum = paper.pieces
     return [
         row,
-        ["  the paper's", *(f"{count:,}" for count in given), "", "", f"{mean:.2f}", f"{most:,}"],
+        ["  paper", *(f"{count:,}" for count in theirs), "", "", f"{mean:.2f}", f"{maximum:,}"],
         [
             "  difference",
-            *(_difference(own, theirs) for own, theirs in zip(counts, given, strict=True)),
+            *(_difference(a, b) for a, b in zip(counts, theirs, strict=True)),
             *["", ""],
-            f"{found.pieces[0] - mean:+.2f}",
-            _difference(found.pieces[1], most),
+            f"{ours.pieces[0] - mean:+.2f}",
+            _difference(ours.pieces[1], maximum),
         ],
     ]
 
 
-HEAD = [
+TABLE_HEADER = [
     ["", "documents", "", "", "sentences", "", "word pieces", "", "with [CLS], [SEP]", ""],
-    ["corpus", "train", "valid", "test", *["mean", "most"] * 3],
+    ["corpus", "train", "valid", "test", *["mean", "max"] * 3],
 ]
 
 
-def _difference(own: int, theirs: int) -> str:
-    return f"{own - theirs:+,}" if own != theirs else "="
+def _difference(ours: int, theirs: int) -> str:
+    return f"{ours - theirs:+,}" if ours != theirs else "="
 
 
-def _mean_and_most(counts: Sequence[int]) -> tuple[float, int]:
+def _mean_and_max(counts: Sequence[int]) -> tuple[float, int]:
     return sum(counts) / len(counts), max(counts)

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from bert4so.common.progress import progress_bar, say
-from bert4so.data.corpus import find_corpus, splits_there
+from bert4so.data.corpus import find_corpus, read_existing_splits
 from bert4so.data.stats import Statistics, statistics
 from bert4so.errors import UserError
 from bert4so.experiments.plan_file import Plan
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 from bert4so.text.encoder_files import load_tokenizer
 
 FILE = "statistics.json"
@@ -27,7 +27,7 @@ def write_statistics(plan: Plan, results: Path) -> None:
             except UserError as error:  # the other corpora may be valid
                 say(f"{name} is not counted: {error}")
                 continue
-            write_whole(results / FILE, (json.dumps(counts, indent=1) + "\n").encode())
+            write_atomic(results / FILE, (json.dumps(counts, indent=1) + "\n").encode())
             advance(1)
 
 
@@ -56,4 +56,4 @@ def _read_counts(plan: Plan, results: Path) -> dict[str, dict[str, Any]]:
 
 
 def _statistics(folder: Path) -> Statistics:
-    return statistics(splits_there(folder), load_tokenizer())
+    return statistics(read_existing_splits(folder), load_tokenizer())

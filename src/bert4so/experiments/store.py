@@ -9,7 +9,7 @@ from bert4so.common.value_trees import difference, leaves
 from bert4so.errors import UserError
 from bert4so.experiments.finished_cell import FinishedCell, parse_cell
 from bert4so.experiments.plan_file import Plan, PlannedCell
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 
 TIMED_LENGTHS = (5, 10, 20, 40)
 """Numbers of sentences for which the time to order one document is measured."""
@@ -49,7 +49,7 @@ class CellStore:
 
     def write(self, name: str, facts: Mapping[str, Any]) -> None:
         """Store a finished cell."""
-        write_whole(self.path(name), (json.dumps(facts) + "\n").encode())
+        write_atomic(self.path(name), (json.dumps(facts) + "\n").encode())
 
 
 def check_settings(planned: PlannedCell, finished: FinishedCell, path: Path) -> None:

@@ -25,8 +25,8 @@ from bert4so.evaluation.evaluate import Prediction, measure, solve
 from bert4so.export.graph_weights import Weights, named
 from bert4so.export.quantization import quantized
 from bert4so.inference.backend import fits
-from bert4so.inference.onnx_model import FORMAT, JOINT, ExportedModel
-from bert4so.io.atomic import write_whole
+from bert4so.inference.onnx_model import FORMAT, OUTPUT_NAMES, ExportedModel
+from bert4so.io.atomic import write_atomic
 from bert4so.modeling.base import OrderingModel
 from bert4so.modeling.decoders.joint import JointDecoder
 from bert4so.modeling.decoders.scores import ScoreDecoder
@@ -114,7 +114,7 @@ def export(
             "compared": {**asdict(compared), **{name: asdict(own) for name, own in heads.items()}},
         }
         _write_facts(partial, run, facts)
-        write_whole(partial / "README.md", _card(run, out, compared, facts).encode())
+        write_atomic(partial / "README.md", _card(run, out, compared, facts).encode())
         partial.rename(out)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -182,7 +182,9 @@ def _graph(model: OrderingModel[Any], documents: Sequence[Document]) -> onnx.Mod
             dynamo=True,
             opset_version=OPSET,
             input_names=names,
-            output_names=JOINT if isinstance(model.decoder, JointDecoder) else JOINT[:1],
+            output_names=OUTPUT_NAMES
+            if isinstance(model.decoder, JointDecoder)
+            else OUTPUT_NAMES[:1],
             dynamic_shapes={name: {0: batch, 1: second[name]} for name in names},
             verbose=False,
         )
@@ -290,7 +292,7 @@ def _write_facts(folder: Path, run: RunConfig, facts: dict[str, Any]) -> None:
         "run": json.loads(run.model_dump_json()),
         "machine": machine(),
     }
-    write_whole(folder / "export.json", (json.dumps(whole, indent=1) + "\n").encode())
+    write_atomic(folder / "export.json", (json.dumps(whole, indent=1) + "\n").encode())
 
 
 def _search_of(run: RunConfig) -> dict[str, Any]:

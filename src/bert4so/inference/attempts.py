@@ -1,4 +1,4 @@
-"""Many documents through a backend: read ahead, batched, and answered in the order given."""
+"""Order many documents with one backend: read ahead, batch, and return results in input order."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,39 +7,39 @@ from bert4so.document import Ordering, Puzzle, as_sentences
 from bert4so.errors import UserError
 from bert4so.inference.backend import Backend, check_length
 
-PATIENCE = 1.0
-"""Seconds after which what has been read is answered, though there could be more of it."""
+MAX_WAIT_SECONDS = 1.0
+"""Order the documents read so far if reading the next ones takes longer."""
 
 Attempt = Ordering | UserError
-"""The ordering of a document, or why it has none."""
+"""The ordering of a document, or the error that explains why there is none."""
 
 
 def attempts(backend: Backend, documents: Iterable[object], buffer: int) -> Iterator[Attempt]:
-    """What becomes of each document, in the order given.
+    """Order documents; yield the ordering or the error of each, in input order.
 
-    Documents are read ahead up to `buffer` sentences, or for `PATIENCE`, and ordered together.
-    An error of the model, or of the source of the documents, is raised.
+    Reads ahead up to `buffer` sentences, or for `MAX_WAIT_SECONDS`, and orders these together.
+    Raises errors of the model, and of the source of the documents.
     """
-    for some in _buffers(documents, buffer):
-        yield from _ordered(backend, some)
+    for puzzles in _buffers(documents, buffer):
+        yield from _ordered(backend, puzzles)
 
 
-def _ordered(backend: Backend, some: Sequence[Puzzle | UserError]) -> Iterator[Attempt]:
-    puzzles = [puzzle for puzzle in some if isinstance(puzzle, Puzzle)]
+def _ordered(backend: Backend, buffered: Sequence[Puzzle | UserError]) -> Iterator[Attempt]:
+    puzzles = [puzzle for puzzle in buffered if isinstance(puzzle, Puzzle)]
     try:
-        answers = iter(backend.order(puzzles) if puzzles else [])
+        orderings = iter(backend.order(puzzles) if puzzles else [])
     except UserError:
-        # Only now: to check a document can take as long as to order it.
-        checked = [_checked(backend, puzzle) for puzzle in some]
-        if checked == list(some):  # it is not the documents'
+        # Only after a failure: checking a document can take as long as ordering it.
+        checked = [_checked(backend, puzzle) for puzzle in buffered]
+        if checked == list(buffered):  # no document is bad: it is an error of the model
             raise
         yield from _ordered(backend, checked)
     else:
-        yield from (next(answers) if isinstance(one, Puzzle) else one for one in some)
+        yield from (next(orderings) if isinstance(one, Puzzle) else one for one in buffered)
 
 
 def _checked(backend: Backend, puzzle: Puzzle | UserError) -> Puzzle | UserError:
-    """The puzzle, or why the backend cannot order it."""
+    """The puzzle, or the error if the backend cannot order it."""
     if isinstance(puzzle, Puzzle):
         try:
             backend.check(puzzle)
@@ -49,19 +49,19 @@ def _checked(backend: Backend, puzzle: Puzzle | UserError) -> Puzzle | UserError
 
 
 def _buffers(documents: Iterable[object], buffer: int) -> Iterator[list[Puzzle | UserError]]:
-    """The puzzles of some documents at a time: of so many sentences, or of one document."""
+    """Group the puzzles of consecutive documents until they have `buffer` sentences."""
     waiting: list[Puzzle | UserError] = []
-    sentences, began = 0, 0.0
+    sentences, started = 0, 0.0
     try:
         for document in documents:
-            began = began if waiting else time.monotonic()
+            started = started if waiting else time.monotonic()
             waiting.append(puzzle := _puzzle(document))
             sentences += len(puzzle.sentences) if isinstance(puzzle, Puzzle) else 1
-            if sentences >= buffer or time.monotonic() - began > PATIENCE:
+            if sentences >= buffer or time.monotonic() - started > MAX_WAIT_SECONDS:
                 yield waiting
                 waiting, sentences = [], 0
     except Exception:
-        # Of the source: the documents before it are answered all the same.
+        # Reading failed: order the documents read before, then raise.
         if waiting:
             yield waiting
         raise
@@ -70,8 +70,11 @@ def _buffers(documents: Iterable[object], buffer: int) -> Iterator[list[Puzzle |
 
 
 def _puzzle(document: object) -> Puzzle | UserError:
+    """The document as a puzzle; one that is a puzzle has been validated before."""
     try:
-        puzzle = Puzzle(as_sentences(document))
+        puzzle = (
+            document if isinstance(document, Puzzle) else Puzzle.unchecked(as_sentences(document))
+        )
         check_length(puzzle)
     except UserError as error:
         return error

@@ -1,4 +1,4 @@
-"""The interface of everything that can put sentences in order."""
+"""The interface of everything that orders sentences."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -8,10 +8,10 @@ from bert4so.errors import UserError
 from bert4so.io.on_error import OnBad
 
 MAX_SENTENCES = 10_000
-"""Limit per document.
+"""Maximum number of sentences per document.
 
-Time and memory grow with the number of sentences: the bundled model takes about a minute and 0.8 GB
-for 10,000 short ones on one core, and 4 GB for 100,000.
+Time and memory grow with the number of sentences: on one core, the bundled model takes about a
+minute and 0.8 GB for 10,000 short sentences, and 4 GB for 100,000.
 """
 
 
@@ -19,8 +19,8 @@ for 10,000 short ones on one core, and 4 GB for 100,000.
 class Backend(Protocol):
     """Anything that can order puzzles: a model, an ensemble, a rule, a service.
 
-    An object with these two methods can be given to `Orderer` and to `evaluate`; it need not
-    inherit from this class. This one reads the sentences in alphabetical order:
+    `Orderer` and `evaluate` accept any object with these two methods; it does not have to inherit
+    from this class. This example sorts the sentences alphabetically:
 
     >>> class Alphabetical:
     ...     def order(self, puzzles):
@@ -37,21 +37,21 @@ class Backend(Protocol):
     >>> Orderer(Alphabetical()).order(["b", "a"]).sentences
     ('a', 'b')
 
-    To average over several passes, every decision needs `scores` or `before`.
+    Averaging several passes requires `scores` or `before` in every decision.
     """
 
     def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
         """Return one ordering per puzzle, in the order of the puzzles.
 
-        An answer must not depend on the other puzzles that are given at the same time.
+        The ordering of a puzzle must not depend on the other puzzles in the call.
         """
 
     def check(self, puzzle: Puzzle) -> None:
-        """Raise `UserError` for a puzzle that cannot be ordered, for example one too long."""
+        """Raise `UserError` for a puzzle that cannot be ordered, for example because of length."""
 
 
 def check_length(puzzle: Puzzle) -> None:
-    """Raise `UserError` for a puzzle with too many sentences to be ordered in bounded memory."""
+    """Raise `UserError` for a puzzle with more than `MAX_SENTENCES` sentences."""
     if len(puzzle.sentences) > MAX_SENTENCES:
         raise UserError(
             f"a document of {len(puzzle.sentences):,} sentences is too long: at most "

@@ -1,4 +1,4 @@
-"""Orderer: sentences in, an ordering out, whatever model is behind it."""
+"""`Orderer`: the public interface to every model, from sentences to an ordering."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,21 +15,22 @@ from bert4so.io.on_error import OnError, check_on_error
 from bert4so.text.packing import Packer
 
 BUNDLED = Path(__file__).parents[1] / "pretrained"
-"""The model that comes with the package; its card is README.md there."""
+"""Folder of the model that comes with the package; README.md in it is the model card."""
 
-BUFFER = 1024
-"""Sentences, counted once a pass, that are read ahead and batched by the length of documents."""
+BUFFER_SENTENCES = 1024
+"""Number of sentences to read ahead and batch by document length; each pass counts separately."""
 
-MOST_PASSES = 64
-"""More would take time and memory, and give nothing."""
+MAX_PASSES = 64
+"""More passes take time and memory without improving the result."""
 
 
 class Orderer:
     """Puts the sentences of a document in order.
 
-    The same sentences come out in the same order, however they are given. An orderer may be used
-    by many threads at once and by forked processes, and one that `from_pretrained` loaded can be
-    pickled: only the path of the model is, so that the folder must exist where it is unpickled.
+    The result depends on the sentences only, not on their input order. An orderer can be used by
+    several threads at the same time and by forked processes. One that `from_pretrained` loaded can
+    be pickled: the pickle holds only the path of the model, so the folder must exist where it is
+    unpickled.
 
     >>> orderer = Orderer.from_pretrained()
     >>> orderer.order(["Then they played.", "The family went to the fair."]).sentences
@@ -37,12 +38,12 @@ class Orderer:
     """
 
     def __init__(self, backend: Backend, packer: Packer | None = None) -> None:
-        """Order with a backend of your own.
+        """Use a backend of your own.
 
         Args:
             backend: Orders puzzles; see `Backend`.
-            packer: For backends that read a document as one row of tokens: fills the rows.
-                Documents that do not fit a row are then ordered by windows.
+            packer: Packs documents into rows, for backends that read a document as one row of
+                tokens. Documents that do not fit into a row are then ordered by windows.
         """
         self.backend = backend
         self.packer = packer
@@ -55,12 +56,13 @@ class Orderer:
         Args:
             path: A folder that `bert4so train` or `bert4so export` wrote, or `"bundled"` for the
                 model that comes with the package.
-            threads: Number of CPU threads to use; by default one per core that this process may
-                use. With a PyTorch model it applies to all of PyTorch in this process, and the
-                default is PyTorch's own.
+            threads: Number of CPU threads; by default one per core available to this process. For
+                a PyTorch model it applies to all of PyTorch in this process, and the default is
+                PyTorch's own.
 
         Raises:
-            UserError: There is no model in the folder, or PyTorch is needed and not installed.
+            UserError: The folder has no model, or the model requires PyTorch, which is not
+                installed.
         """
         check_threads(threads)
         folder = BUNDLED if str(path) == "bundled" else Path(path)
@@ -73,8 +75,8 @@ class Orderer:
 
         Args:
             sentences: The sentences, in any order.
-            passes: Number of shuffles to read and average: more are a little more accurate, and
-                that much slower.
+            passes: Number of shuffles to average: more passes are slightly more accurate; the time
+                grows in proportion.
 
         Raises:
             UserError: `sentences` is not a list of strings with text, or the model cannot order it.
@@ -110,65 +112,73 @@ class Orderer:
         passes: int = 1,
         on_error: OnError = "raise",
     ) -> Iterator[Ordering | None]:
-        """Order many documents; their orderings come in the order of the documents.
+        """Order many documents; yields their orderings in input order.
 
-        Documents are read, batched by length and ordered some at a time, so there may be many more
-        than fit in memory, or no end of them.
+        Documents are read ahead, batched by length and ordered one buffer at a time, so the input
+        can be larger than memory, or endless.
 
         Args:
-            documents: The sentences of each document, in any order: a list of lists, a generator.
+            documents: The sentences of each document, in any order: for example a list of lists, or
+                a generator.
             progress: Show a progress bar on stderr.
             passes: As for `order`.
             on_error: What to do with a document that cannot be ordered: `"raise"` a `UserError`
-                that names its number, counted from 0, after the orderings of the documents before
-                it; or `"skip"` it and give None in its place. Errors of the model, and of
+                with its number, counted from 0, after yielding the orderings of the documents
+                before it; or `"skip"` it and yield None in its place. Errors of the model, and of
                 `documents` itself, are always raised.
         """
         check_on_error(on_error)
         if isinstance(documents, str | bytes | Mapping) or not isinstance(documents, Iterable):
             kind = type(documents).__name__
-            raise UserError(f"wanted a list of documents (got {kind}: {quote(documents)})")
-        answers = self._attempts(documents, passes)
+            raise UserError(
+                f"documents must be a list of lists of sentences (got {kind}: {quote(documents)})"
+            )
+        results = self._attempts(documents, passes)
         total = len(documents) if isinstance(documents, Sequence) else None
-        return _with_errors(answers, on_error, total, progress)
+        return _with_errors(results, on_error, total, progress)
 
     def build_backend(self, passes: int = 1) -> Backend:
-        """The backend as `order` asks it: so many times, and by windows where that is needed."""
-        if not isinstance(passes, int) or not 1 <= passes <= MOST_PASSES:
-            raise UserError(f"passes = {quote(passes)}: wanted 1 to {MOST_PASSES}")
-        passed = Passes(self.backend, passes)
-        return passed if self.packer is None else Windows(passed, self.packer)
+        """The backend that `order` uses: averages passes, and uses windows for long documents."""
+        if not isinstance(passes, int) or not 1 <= passes <= MAX_PASSES:
+            raise UserError(
+                f"passes must be an integer from 1 to {MAX_PASSES} (got {quote(passes)})"
+            )
+        averaged = Passes(self.backend, passes)
+        return averaged if self.packer is None else Windows(averaged, self.packer)
 
     def _attempts(self, documents: Iterable[object], passes: int) -> Iterator[Attempt]:
-        return attempts(self.build_backend(passes), documents, BUFFER // passes)
+        return attempts(self.build_backend(passes), documents, BUFFER_SENTENCES // passes)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """Pickle the path of the model, and of a backend of the user's the backend."""
+        """Pickle the path of a model that was loaded, or the backend that was passed in."""
         if self._origin is None:
             return type(self), (self.backend, self.packer)
         folder, threads = self._origin
-        # The package may be elsewhere in the process that unpickles it.
+        # The package may have another path where it is unpickled.
         return type(self).from_pretrained, ("bundled" if folder == BUNDLED else folder, threads)
 
 
 def check_threads(threads: int | None) -> None:
-    """Refuse a number of threads that is not one."""
+    """Raise `UserError` unless `threads` is None or a positive integer."""
     if threads is not None and (not isinstance(threads, int) or threads < 1):
-        raise UserError(f"threads = {quote(threads)}: must be at least 1")
+        raise UserError(f"threads must be an integer of at least 1 (got {quote(threads)})")
 
 
 def _load(folder: Path, threads: int | None) -> tuple[Backend, Packer | None]:
-    """The model of a folder, and what fills its rows."""
+    """Load the model of a folder, and the packer of its rows, if it has one."""
     if (folder / "export.json").exists():
-        # Late: onnxruntime is not needed to import the package.
+        # Imported here: importing the package must not load onnxruntime.
         from bert4so.inference.onnx_model import ExportedModel
 
         exported = ExportedModel.load(folder, threads)
         return exported, exported.packer
     if not (folder / "run.toml").exists():
-        raise UserError(f"{folder}: no model here: wanted what `bert4so train` or `export` wrote")
+        raise UserError(
+            f"{folder}: no model here: "
+            "must be a folder that `bert4so train` or `bert4so export` wrote"
+        )
     try:
-        # The one place that looks upward: only a folder tells what it needs.
+        # The only import of a higher layer: the folder determines whether PyTorch is needed.
         from bert4so.training.checkpoint import load_model, packer_of, set_threads
     except ModuleNotFoundError as error:
         raise UserError(
@@ -180,10 +190,10 @@ def _load(folder: Path, threads: int | None) -> tuple[Backend, Packer | None]:
 
 
 def _with_errors(
-    answers: Iterable[Attempt], on_error: OnError, total: int | None, progress: bool
+    results: Iterable[Attempt], on_error: OnError, total: int | None, progress: bool
 ) -> Iterator[Ordering | None]:
     with progress_bar("ordering", total, shown=progress) as advance:
-        for number, attempt in enumerate(answers):
+        for number, attempt in enumerate(results):
             if isinstance(attempt, Ordering):
                 yield attempt
             elif on_error == "skip":

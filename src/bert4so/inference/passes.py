@@ -1,11 +1,11 @@
-"""Answers that depend on which sentences are given, not on the order in which they are.
+"""Make results independent of the input order of the sentences, and average several passes.
 
-BERT4SO reads the sentences as one row, so that what it says of them depends a little on how they
-were shuffled before. Shuffled by their own words, the same sentences always make the same rows.
+BERT4SO reads the sentences as one row, so its scores depend slightly on the order in the row. Here
+the sentences are shuffled by a hash of their words, so the same sentences always give the same row.
 
-Several readings are averaged: scores, each less the mean of its reading; or pair probabilities. Of
-a system that says more (`Decision.next`), scores, logits of pairs and log-probabilities of
-successors are averaged, these are normalized again, and the order is searched for once more.
+Passes are averaged by what the system outputs: scores, centered per pass; or pair probabilities. Of
+a system with a search (`Decision.next`), scores, pair logits and successor log-probabilities are
+averaged, the successors are normalized again, and the search is repeated.
 """
 
 from collections.abc import Sequence
@@ -16,18 +16,16 @@ from bert4so.common.stable_hash import stable_hash
 from bert4so.document import Decision, Ordering, Puzzle
 from bert4so.inference.backend import Backend, check_length
 from bert4so.ranking.aggregation import borda, decided
-from bert4so.ranking.objective import LEAST, Table
+from bert4so.ranking.objective import MIN_PROBABILITY, Table
 from bert4so.ranking.plackett_luce import ranked
-from bert4so.ranking.search import Reading, decide
+from bert4so.ranking.search import HeadOutputs, decide
 
 
 class Passes:
-    """A backend that asks another one so many times, each time with the sentences in another order
-    that follows from them alone, and averages. It is a `Backend`.
-    """
+    """A `Backend` that averages another backend over several deterministic shuffles."""
 
     def __init__(self, backend: Backend, passes: int) -> None:
-        assert passes >= 1, "an answer needs a question"
+        assert passes >= 1, "at least one pass is needed"
         self.backend = backend
         self.passes = passes
 
@@ -37,80 +35,83 @@ class Passes:
         self.backend.check(puzzle)
 
     def order(self, puzzles: Sequence[Puzzle]) -> list[Ordering]:
-        """One ordering a puzzle; the same sentences are always put in the same order."""
-        views = [
+        """Return one ordering per puzzle; the same sentences always get the same order."""
+        shuffles = [
             shuffled_by_words(puzzle.sentences, k) for puzzle in puzzles for k in range(self.passes)
         ]
-        shown = [puzzles[v // self.passes].select(view) for v, view in enumerate(views)]
-        answers = self.backend.order(shown)
-        found = []
+        shuffled = [puzzles[s // self.passes].select(shuffle) for s, shuffle in enumerate(shuffles)]
+        passes = self.backend.order(shuffled)
+        orderings = []
         for p, puzzle in enumerate(puzzles):
             own = slice(p * self.passes, (p + 1) * self.passes)
-            found.append(_averaged(puzzle, views[own], answers[own]))
-        return found
+            orderings.append(_averaged(puzzle, shuffles[own], passes[own]))
+        return orderings
 
 
 def shuffled_by_words(sentences: Sequence[str], number: int) -> list[int]:
-    """A shuffle of the sentences that does not depend on the order they are given in."""
+    """A shuffle of the sentences that does not depend on their input order."""
     return sorted(range(len(sentences)), key=lambda i: stable_hash("pass", number, sentences[i]))
 
 
-def _averaged(puzzle: Puzzle, views: Sequence[list[int]], answers: Sequence[Ordering]) -> Ordering:
-    """One answer out of several; view[k] is the sentence that was shown k-th."""
+def _averaged(
+    puzzle: Puzzle, shuffles: Sequence[list[int]], passes: Sequence[Ordering]
+) -> Ordering:
+    """Average the passes over one puzzle; shuffle[k] is the k-th sentence that was shown."""
     truncated = {
-        view[k] for view, answer in zip(views, answers, strict=True) for k in answer.truncated
+        shuffle[k] for shuffle, one in zip(shuffles, passes, strict=True) for k in one.truncated
     }
-    return Ordering.of(puzzle, _decision(views, answers), sorted(truncated))
+    return Ordering.of(puzzle, _decision(shuffles, passes), sorted(truncated))
 
 
-def _decision(views: Sequence[list[int]], answers: Sequence[Decision]) -> Decision:
-    if len(answers) == 1:
-        return _as_given(views[0], answers[0])
-    answers = [_as_given(view, answer) for view, answer in zip(views, answers, strict=True)]
-    if answers[0].weights is not None:
-        reading = Reading(_scores(answers), _logits(answers), _successors(answers))
-        return decide([reading], answers[0].weights)[0]
-    if answers[0].scores is not None:
-        return ranked(_scores(answers))
-    before = np.mean(_tables([answer.before for answer in answers]), axis=0)
+def _decision(shuffles: Sequence[list[int]], passes: Sequence[Decision]) -> Decision:
+    if len(passes) == 1:
+        return _unshuffled(shuffles[0], passes[0])
+    passes = [_unshuffled(shuffle, one) for shuffle, one in zip(shuffles, passes, strict=True)]
+    if passes[0].weights is not None:
+        outputs = HeadOutputs(_scores(passes), _logits(passes), _successors(passes))
+        return decide([outputs], passes[0].weights)[0]
+    if passes[0].scores is not None:
+        return ranked(_scores(passes))
+    before = np.mean(_tables([one.before for one in passes]), axis=0)
     return decided(before, borda(before))
 
 
-def _scores(answers: Sequence[Decision]) -> Table:
+def _scores(passes: Sequence[Decision]) -> Table:
     """The mean score of each sentence."""
-    scores = np.array([answer.scores for answer in answers])
-    # How high they are means nothing but within one answer.
+    scores = np.array([one.scores for one in passes])
+    # Centered: only differences within a pass are meaningful.
     return np.asarray((scores - scores.mean(1, keepdims=True)).mean(0))
 
 
-def _logits(answers: Sequence[Decision]) -> Table:
+def _logits(passes: Sequence[Decision]) -> Table:
     """(n, n) the mean logit of each pair."""
-    before = np.clip(_tables([answer.before for answer in answers]), LEAST, 1 - LEAST)
+    before = np.clip(_tables([one.before for one in passes]), MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     return np.asarray((np.log(before) - np.log1p(-before)).mean(0))
 
 
-def _successors(answers: Sequence[Decision]) -> Table:
+def _successors(passes: Sequence[Decision]) -> Table:
     """(n + 1, n + 1) the mean log-probability of each successor."""
-    logs = np.maximum(_tables([answer.next for answer in answers]), np.log(LEAST))
+    logs = np.maximum(_tables([one.next for one in passes]), np.log(MIN_PROBABILITY))
     return np.asarray(logs.mean(0))
 
 
 def _tables(tables: Sequence[Table | None]) -> Table:
-    """(passes, ...) the tables of all answers."""
-    given = [table for table in tables if table is not None]
-    assert len(given) == len(tables), "a system says the same things in every answer"
-    return np.stack(given)
+    """(passes, ...) the tables of all passes."""
+    present = [table for table in tables if table is not None]
+    assert len(present) == len(tables), "a system has the same outputs in every pass"
+    return np.stack(present)
 
 
-def _as_given(view: list[int], answer: Decision) -> Decision:
-    """An answer to the sentences as they were shown, for the sentences as they were given."""
-    shown = np.argsort(view)  # where each sentence was shown
-    ends = np.append(shown, len(view))
+def _unshuffled(shuffle: list[int], decision: Decision) -> Decision:
+    """Renumber a decision on shuffled sentences by their numbers in the input."""
+    shown = np.argsort(shuffle)  # the place of each sentence in the shuffle
+    ends = np.append(shown, len(shuffle))
+    scores = decision.scores
     return Decision(
-        order=[view[k] for k in answer.order],
-        confidence=answer.confidence,
-        scores=None if answer.scores is None else tuple(np.array(answer.scores)[shown].tolist()),
-        before=None if answer.before is None else answer.before[np.ix_(shown, shown)],
-        next=None if answer.next is None else answer.next[np.ix_(ends, ends)],
-        weights=answer.weights,
+        order=[shuffle[k] for k in decision.order],
+        confidence=decision.confidence,
+        scores=None if scores is None else tuple(np.array(scores)[shown].tolist()),
+        before=None if decision.before is None else decision.before[np.ix_(shown, shown)],
+        next=None if decision.next is None else decision.next[np.ix_(ends, ends)],
+        weights=decision.weights,
     )

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever happens while they are written."""
+"""Atomic writes: a file is either complete or unchanged, even if the process is killed."""
 
 import errno
 import os
@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import IO
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file under another name, make sure it is on the disk, then give it its own name.
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a temporary file, sync it to disk, and rename it.
 
-    Until then, what stood under its name stays as it was. A process that is killed leaves at most a
-    file in .partial behind, which nothing reads and the next write replaces.
+    Until then, an existing file stays unchanged. A killed process leaves at most a file that ends
+    in .partial, which is never read and which the next write replaces.
     """
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(data)
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file to be written bit by bit, as `write_whole` does; where that fails, it is not there."""
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing like `write_atomic`; if writing fails, the old file stays."""
     partial = path.with_name(f"{path.name}.partial")
-    if path.exists() and not path.is_file():  # it would replace a device or a pipe
+    if path.exists() and not path.is_file():  # renaming would replace a device or a pipe
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     try:
         with partial.open("wb") as file:
@@ -32,12 +32,12 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         os.replace(partial, path)
         sync_folder(path.parent)
     except OSError as error:
-        # A write that fails does not say of which file.
+        # The error of a failed write does not name the file.
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def sync_folder(folder: Path) -> None:
-    """Make sure that a new name in a folder is on the disk, where folders can be synced."""
+    """Sync a folder to disk, so that new file names survive a crash; not possible on Windows."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""The rows of CSV. Where one is damaged, reading goes on with the line that follows its first."""
+"""Read rows of CSV. After a damaged row, reading resumes at the line after the row's first."""
 
 import csv
 from collections import deque
@@ -16,9 +16,9 @@ MAX_ROW_CHARACTERS = 50_000_000
 def read_csv_rows(
     lines: Iterable[Line], name: str, on_bad: OnBad
 ) -> Iterator[tuple[str, list[str]]]:
-    """The cells of each row that is not empty, with where it begins; the first row has the names.
+    """Yield the location and cells of each row that is not empty, starting with the header.
 
-    Without names nothing can be read, so that an error in the first row is raised.
+    Without a header nothing can be read, so an error in it is always raised.
     """
     csv.field_size_limit(MAX_CELL_CHARACTERS)
     source = _Source(lines)
@@ -40,10 +40,10 @@ def read_csv_rows(
 
 
 class _Source:
-    """Lines as csv asks for them; those of a row can be read again.
+    """Lines for the csv module; those of the current row can be read again.
 
-    A quote that is never closed makes the rest of a file one cell, up to the limit: what it took
-    with it is read once more.
+    A quote that is never closed makes the rest of the file one cell, up to the limit. The lines
+    that it swallowed are then read again.
     """
 
     def __init__(self, lines: Iterable[Line]) -> None:
@@ -53,17 +53,17 @@ class _Source:
         self.characters = 0
 
     def start_row(self) -> None:
-        """Forget the lines of the row before."""
+        """Discard the lines of the previous row."""
         self.row = []
         self.characters = 0
 
     def retry(self) -> None:
-        """Read all lines of the row but its first again."""
+        """Read the lines of the current row again, except for the first."""
         self.again.extendleft(reversed(self.row[1:]))
 
     @property
     def first(self) -> int:
-        """The number of the first line of the row."""
+        """The number of the first line of the current row."""
         return self.row[0][0] if self.row else 1
 
     def __iter__(self) -> Iterator[str]:
@@ -77,6 +77,6 @@ class _Source:
         self.characters += len(line)
         if len(self.row) > MAX_ROW_LINES or self.characters > MAX_ROW_CHARACTERS:
             raise csv.Error(
-                f"a row of more than {MAX_ROW_LINES:,} lines or {MAX_ROW_CHARACTERS:,} characters"
+                f"a row with more than {MAX_ROW_LINES:,} lines or {MAX_ROW_CHARACTERS:,} characters"
             )
         return line

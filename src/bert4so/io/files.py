@@ -1,4 +1,4 @@
-"""The files that documents are read from: packed or not, one or a folder of them."""
+"""Input files: a single file or a folder, plain or compressed."""
 
 import gzip
 import io
@@ -11,110 +11,115 @@ from typing import IO, Any, cast
 from bert4so.errors import UserError
 
 MAX_WHOLE_FILE_BYTES = 1 << 30
-"""Of a file that is read whole, after unpacking."""
+"""Size limit, after decompression, of a file that is read into memory."""
 
 STDIN = Path("-")
-PACKED = {".gz", ".zst"}
+COMPRESSED_SUFFIXES = {".gz", ".zst"}
 
-CUT_OFF = "Compressed file ended before the end-of-stream marker was reached"
-"""As Python's gzip says it."""
+TRUNCATED_MESSAGE = "Compressed file ended before the end-of-stream marker was reached"
+"""The message of Python's gzip module."""
 
-BLOCK = 1 << 16
+BUFFER_BYTES = 1 << 16
 MAX_ZST_BYTES_AT_ONCE = 1 << 10
-"""Four of them may unpack to 128 KB, so that what is unpacked at once is at most 32 MB."""
-Told = Callable[[int], None]
-"""Is told how many more bytes were read."""
+"""4 bytes can decompress to 128 KB, so one step yields at most 32 MB."""
+
+OnBytesRead = Callable[[int], None]
+"""Called with the number of bytes that were read since the last call."""
 
 
 class Files:
-    """A file or a folder of files, and who is to be told how much of them was read."""
+    """A file or a folder of files, and a callback for reading progress."""
 
-    def __init__(self, path: Path, told: Told = lambda count: None) -> None:
+    def __init__(self, path: Path, on_bytes_read: OnBytesRead = lambda count: None) -> None:
         self.path = path
-        self.told = told
+        self.on_bytes_read = on_bytes_read
 
     def find(self, *patterns: str, under: str = "") -> list[Path]:
-        """The file itself, or what a folder holds of these patterns, packed or not; sorted.
+        """The file itself, or the sorted files of the folder that match a pattern.
 
-        under: a folder in the folder, in which alone to look.
+        Compressed files match as well.
+
+        under: subfolder to search.
         """
         folder = self.path / under
         if not folder.is_dir():
             return [self.path]
-        packed = [pattern + end for pattern in patterns for end in ("", *sorted(PACKED))]
-        found = {path for pattern in packed for path in folder.rglob(pattern)}
-        if not found:
-            raise UserError(f"{folder}: nothing like {' or '.join(patterns)} in it")
-        paths = sorted(path for path in found if path.is_file())
+        suffixes = ("", *sorted(COMPRESSED_SUFFIXES))
+        globs = [pattern + suffix for pattern in patterns for suffix in suffixes]
+        matches = {path for glob in globs for path in folder.rglob(glob)}
+        if not matches:
+            raise UserError(f"{folder}: contains no files named {' or '.join(patterns)}")
+        paths = sorted(path for path in matches if path.is_file())
         for path in paths:
             self.confine(path, f"{path}")
         return paths
 
     def confine(self, path: Path, where: str) -> None:
-        """Refuse a file outside the folder: whoever made the folder must not choose it.
+        """Refuse a file outside the folder: an untrusted folder must not make us read other files.
 
-        where: what names the file, for the error.
+        where: the location that names the file, for the error message.
         """
         if not path.resolve().is_relative_to(self.path.resolve()):
             raise UserError(
-                f"{where}: leads to a file outside of {self.path}, which is not read: "
+                f"{where}: refers to a file outside {self.path}, which is not allowed: "
                 "copy that file into the folder"
             )
 
     def size(self) -> int:
-        """The bytes of all files."""
+        """Total size of all files in bytes."""
         paths = self.path.rglob("*") if self.path.is_dir() else [self.path]
         return sum(path.stat().st_size for path in paths if path.is_file())
 
     @contextmanager
     def binary(self, path: Path) -> Iterator[IO[bytes]]:
-        """One of the files, as bytes."""
-        with open_binary(path, self.told) as file:
+        """Open one of the files in binary mode."""
+        with open_binary(path, self.on_bytes_read) as file:
             yield file
 
 
 def plain_suffix(path: Path) -> str:
-    """What kind of file it is, however it is packed: .jsonl for a.jsonl.gz."""
-    return (path.with_suffix("") if path.suffix in PACKED else path).suffix
+    """The suffix without that of the compression: .jsonl for a.jsonl.gz."""
+    return (path.with_suffix("") if path.suffix in COMPRESSED_SUFFIXES else path).suffix
 
 
-def open_text(path: Path, told: Told = lambda count: None) -> io.TextIOWrapper:
-    """A file as UTF-8 text; `-` is standard input.
+def open_text(path: Path, on_bytes_read: OnBytesRead = lambda count: None) -> io.TextIOWrapper:
+    """Open a file as UTF-8 text; `-` is standard input.
 
-    A byte that is not UTF-8 becomes half a surrogate pair, which UTF-8 cannot give otherwise.
+    Each byte that is not UTF-8 becomes a lone surrogate, which valid UTF-8 never yields.
     """
-    binary = _standard_input() if path == STDIN else open_binary(path, told)
-    # utf-8-sig: some editors put a mark at the beginning, which is no part of the first sentence.
+    binary = _standard_input() if path == STDIN else open_binary(path, on_bytes_read)
+    # utf-8-sig: drop the byte order mark that some editors write at the start of a file.
     return io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape")
 
 
-def read_whole(file: IO[bytes], path: Path, limit: int = MAX_WHOLE_FILE_BYTES) -> bytes:
-    """The content of a file, unpacked; raises `UserError` where it is larger than the limit."""
+def read_limited(file: IO[bytes], path: Path, limit: int = MAX_WHOLE_FILE_BYTES) -> bytes:
+    """Read a whole file; raise `UserError` if it is larger than `limit` bytes."""
     content = file.read(limit + 1)
     if len(content) > limit:
-        raise UserError(f"{path}: larger than {limit:,} bytes unpacked")
+        raise UserError(f"{path}: larger than {limit:,} bytes after decompression")
     return content
 
 
 def _standard_input() -> IO[bytes]:
-    """Standard input, with a buffer of its own.
+    """Open standard input with a separate buffer.
 
     At exit, Python locks the buffer of sys.stdin, and aborts if a thread is reading it.
     """
     if sys.stdin is None:
-        raise UserError("standard input is closed: name a file, or pipe text in")
+        raise UserError("standard input is closed: pass a file, or pipe text in")
     try:
         return open(sys.stdin.fileno(), "rb", closefd=False)
-    except io.UnsupportedOperation:  # text in memory, put there by whoever calls us
+    except io.UnsupportedOperation:  # the caller has replaced sys.stdin by text in memory
         return cast(IO[bytes], sys.stdin.buffer)
 
 
-def open_binary(path: Path, told: Told = lambda count: None) -> IO[bytes]:
-    """A file; one in .gz or .zst is unpacked."""
-    file = cast(io.BufferedReader, io.BufferedReader(cast(io.FileIO, _Counted(path, told)), BLOCK))
-    if path.suffix in PACKED and not file.peek(1):
+def open_binary(path: Path, on_bytes_read: OnBytesRead = lambda count: None) -> IO[bytes]:
+    """Open a file in binary mode; .gz and .zst are decompressed."""
+    raw = cast(io.FileIO, _Counted(path, on_bytes_read))
+    file = cast(io.BufferedReader, io.BufferedReader(raw, BUFFER_BYTES))
+    if path.suffix in COMPRESSED_SUFFIXES and not file.peek(1):
         file.close()
-        raise EOFError(CUT_OFF)
+        raise EOFError(TRUNCATED_MESSAGE)
     if path.suffix == ".gz":
         return cast(IO[bytes], _Gzip(file))
     if path.suffix == ".zst":
@@ -123,25 +128,25 @@ def open_binary(path: Path, told: Told = lambda count: None) -> IO[bytes]:
 
 
 class _Counted(io.FileIO):
-    """A file that tells how much of it was read."""
+    """A file that reports the number of bytes read."""
 
-    def __init__(self, path: Path, told: Told) -> None:
+    def __init__(self, path: Path, on_bytes_read: OnBytesRead) -> None:
         super().__init__(path)
-        self.tell_of = told
+        self.on_bytes_read = on_bytes_read
 
     def readinto(self, buffer: Any) -> int | None:
         count = super().readinto(buffer)
-        self.tell_of(count or 0)
+        self.on_bytes_read(count or 0)
         return count
 
     def readall(self) -> bytes:
         content = super().readall()
-        self.tell_of(len(content))
+        self.on_bytes_read(len(content))
         return content
 
 
 class _Gzip(gzip.GzipFile):
-    """A packed file that closes the file under it, too."""
+    """A gzip file that also closes the underlying file."""
 
     def __init__(self, file: io.BufferedReader) -> None:
         super().__init__(fileobj=file)
@@ -157,22 +162,22 @@ def _zst(file: io.BufferedReader) -> IO[bytes]:
         import zstandard
     except ModuleNotFoundError:
         file.close()
-        raise UserError(f"{file.name}: packed with zst: pip install 'bert4so[data]'") from None
-    unpacked = cast(io.FileIO, _Zst(file, zstandard.ZstdDecompressor().decompressobj))
-    return cast(IO[bytes], io.BufferedReader(unpacked, BLOCK))
+        raise UserError(f"{file.name}: reading .zst needs: pip install 'bert4so[data]'") from None
+    raw = cast(io.FileIO, _Zst(file, zstandard.ZstdDecompressor().decompressobj))
+    return cast(IO[bytes], io.BufferedReader(raw, BUFFER_BYTES))
 
 
 class _Zst(io.RawIOBase):
-    """An unpacked .zst file.
+    """A decompressed .zst file.
 
-    zstandard's own reader takes a file that was cut off for one that ends there.
+    zstandard's own reader does not notice that a file was truncated.
     """
 
     def __init__(self, file: io.BufferedReader, new_frame: Callable[[], Any]) -> None:
         self.under = file
         self.new_frame = new_frame
         self.frame: Any = None
-        self.packed = b""
+        self.compressed = b""
         self.ready = memoryview(b"")
 
     def readable(self) -> bool:
@@ -187,17 +192,17 @@ class _Zst(io.RawIOBase):
         return count
 
     def _fill(self) -> bool:
-        """Unpack a little more; false at the end of the file."""
-        self.packed = self.packed or self.under.read1(MAX_ZST_BYTES_AT_ONCE)
-        if not self.packed:
+        """Decompress the next block; return False at the end of the file."""
+        self.compressed = self.compressed or self.under.read1(MAX_ZST_BYTES_AT_ONCE)
+        if not self.compressed:
             if self.frame is not None:
-                raise EOFError(CUT_OFF)
+                raise EOFError(TRUNCATED_MESSAGE)
             return False
         self.frame = self.new_frame() if self.frame is None else self.frame
-        self.ready = memoryview(self.frame.decompress(self.packed))
-        self.packed = b""
+        self.ready = memoryview(self.frame.decompress(self.compressed))
+        self.compressed = b""
         if self.frame.eof:
-            self.packed, self.frame = self.frame.unused_data, None
+            self.compressed, self.frame = self.frame.unused_data, None
         return True
 
     def close(self) -> None:

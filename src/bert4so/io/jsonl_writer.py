@@ -1,4 +1,4 @@
-"""Answers as JSONL: it grows by lines; compressed (.gz, .zst), by pieces, each its own frame."""
+"""Write JSONL: plain files line by line, .gz and .zst piece by piece, each its own frame."""
 
 import gzip
 import os
@@ -6,30 +6,30 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bert4so.errors import UserError
-from bert4so.io.jsonl import Record, dumped
+from bert4so.io.jsonl import Record, to_json_line
 from bert4so.io.output_state import Settings, write_all
-from bert4so.io.resumable_writer import Answers, hash_bytes
+from bert4so.io.resumable_writer import ResumableWriter, hash_bytes
 
-Pack = Callable[[bytes], bytes]
-"""Compresses a text as one frame."""
+Compress = Callable[[bytes], bytes]
+"""Compresses data as one frame."""
 
 
-class Frames(Answers):
-    """JSONL, plain or compressed."""
+class JsonlWriter(ResumableWriter):
+    """Write plain or compressed JSONL."""
 
     def __init__(self, path: Path, settings: Settings) -> None:
-        self.compress = PACKERS[path.suffix](path)
+        self.compress = COMPRESSORS[path.suffix](path)
         self.descriptor: int | None = None
-        super().__init__(path, settings, by_line=path.suffix == ".jsonl")
+        super().__init__(path, settings, line_by_line=path.suffix == ".jsonl")
 
     def create(self) -> None:
         self._open(os.O_CREAT | os.O_EXCL)
 
-    def cut(self) -> None:
+    def truncate(self) -> None:
         os.ftruncate(self._open(), sum(piece.bytes for piece in self.kept))
 
     def _open(self, flags: int = 0) -> int:
-        # To append is to write at the end, wherever that is: it is cut after it was opened.
+        # O_APPEND always writes at the current end, so truncating the open file is safe.
         self.descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | flags, 0o666)
         return self.descriptor
 
@@ -40,22 +40,22 @@ class Frames(Answers):
 
     def check_rest(self) -> None:
         written = sum(piece.bytes for piece in self.state.pieces)
-        # If the process was killed, what follows the last piece is its own.
+        # After a kill, the bytes behind the last piece are our own.
         if self.state.ended and self.path.stat().st_size > written:
             raise UserError(
-                f"{self.path}: cannot resume: something was added to it: remove that, or delete "
+                f"{self.path}: cannot resume: something was appended to it: remove that, or delete "
                 f"{self.path} to start again"
             )
 
-    def pack(self, answers: Sequence[Record]) -> bytes:
-        return self.compress("".join(map(dumped, answers)).encode())
+    def encode(self, answers: Sequence[Record]) -> bytes:
+        return self.compress("".join(map(to_json_line, answers)).encode())
 
     def append(self, data: bytes) -> None:
-        assert self.descriptor is not None, "start() has opened it"
+        assert self.descriptor is not None, "call start() first"
         write_all(self.descriptor, data)
 
     def sync(self) -> None:
-        assert self.descriptor is not None, "start() has opened it"
+        assert self.descriptor is not None, "call start() first"
         os.fsync(self.descriptor)
 
     def close(self) -> None:
@@ -64,21 +64,21 @@ class Frames(Answers):
         super().close()
 
 
-def _gzip(path: Path) -> Pack:
-    # Without the time, so that the same answers are the same bytes.
+def _gzip(path: Path) -> Compress:
+    # No timestamp, so that the same answers give the same bytes.
     return lambda data: gzip.compress(data, mtime=0)
 
 
-def _zst(path: Path) -> Pack:
+def _zst(path: Path) -> Compress:
     try:
         import zstandard
     except ModuleNotFoundError:
-        raise UserError(f"{path}: to be packed with zst: pip install 'bert4so[data]'") from None
-    compress: Pack = zstandard.ZstdCompressor(write_checksum=True).compress
+        raise UserError(f"{path}: writing .zst needs: pip install 'bert4so[data]'") from None
+    compress: Compress = zstandard.ZstdCompressor(write_checksum=True).compress
     return compress
 
 
-PACKERS: dict[str, Callable[[Path], Pack]] = {
+COMPRESSORS: dict[str, Callable[[Path], Compress]] = {
     ".jsonl": lambda path: bytes,
     ".gz": _gzip,
     ".zst": _zst,

@@ -1,4 +1,4 @@
-"""What to do with a record that cannot be used: stop, or go on and count."""
+"""Handling of invalid records: raise the error, or skip the record and count it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,44 +8,45 @@ from bert4so.common.progress import say
 from bert4so.errors import UserError, quote
 
 OnBad = Callable[[UserError], None]
+"""Called with the error of each invalid record; returns to skip the record, or raises the error."""
 
 OnError = Literal["raise", "skip"]
-"""What to do with a document that cannot be used, as users of the Python API say it."""
+"""How the Python API handles an invalid document."""
 
 
 def stop(error: UserError) -> None:
-    """Let the error be one."""
+    """Raise the error."""
     raise error
 
 
 class Skipping:
-    """Says what was wrong with the first few bad records, and counts all of them."""
+    """Skip invalid records: report the first few errors, and count all of them."""
 
-    SHOWN = 10
+    MAX_REPORTED_ERRORS = 10
 
     def __init__(self) -> None:
         self.count = 0
 
     def __call__(self, error: UserError) -> None:
         self.count += 1
-        if self.count <= self.SHOWN:
+        if self.count <= self.MAX_REPORTED_ERRORS:
             say(f"skipped: {error}")
 
     def summary(self) -> None:
-        """Say how many there were."""
+        """Report how many records were skipped, if any."""
         if self.count:
             say(f"skipped {self.count} in all")
 
 
 def check_on_error(on_error: OnError) -> None:
-    """Refuse any other value than those of `OnError`."""
+    """Raise `UserError` unless the value is one of `OnError`."""
     if on_error not in get_args(OnError):
         raise UserError(f'on_error must be "raise" or "skip" (got {quote(on_error)})')
 
 
 @contextmanager
 def handling(on_error: OnError) -> Iterator[OnBad]:
-    """What to do with each bad record in the block; at its end, report how many were skipped."""
+    """Yield the callback for invalid records; at the end, report how many were skipped."""
     check_on_error(on_error)
     if on_error == "raise":
         yield stop

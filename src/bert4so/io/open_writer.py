@@ -1,35 +1,36 @@
-"""Where answers are written: JSONL or Parquet, as its name says."""
+"""Open an output file: the suffix selects JSONL or Parquet."""
 
 from pathlib import Path
 
 from bert4so.errors import UserError
-from bert4so.io.jsonl_writer import PACKERS, Frames
+from bert4so.io.jsonl_writer import COMPRESSORS, JsonlWriter
 from bert4so.io.output_state import Settings, state_path
-from bert4so.io.parquet_writer import Parts
-from bert4so.io.resumable_writer import Answers
+from bert4so.io.parquet_writer import ParquetWriter
+from bert4so.io.resumable_writer import ResumableWriter
 
 
-def open_answers(path: Path, resume: bool, settings: Settings) -> Answers:
-    """The answers at a path, in the form of its suffix.
+def open_writer(path: Path, resume: bool, settings: Settings) -> ResumableWriter:
+    """Open an output file for writing; its suffix selects the format.
 
-    resume:   whether to continue what is there.
-    settings: all that the answers depend on, besides the documents.
+    resume:   whether to continue an existing file.
+    settings: everything besides the documents that the answers depend on.
     """
-    packed = path.suffix in PACKERS and ".jsonl" in path.suffixes[-2:]
-    if path.suffix != ".parquet" and not packed:
-        raise UserError(f"{path}: wanted a name in .jsonl, .jsonl.gz, .jsonl.zst or .parquet")
+    is_jsonl = path.suffix in COMPRESSORS and ".jsonl" in path.suffixes[-2:]
+    if path.suffix != ".parquet" and not is_jsonl:
+        raise UserError(f"{path}: the name must end in .jsonl, .jsonl.gz, .jsonl.zst or .parquet")
     if path.exists():
         _check_ours(path, resume)
     path.parent.mkdir(parents=True, exist_ok=True)
-    return Parts(path, settings) if path.suffix == ".parquet" else Frames(path, settings)
+    writer = ParquetWriter if path.suffix == ".parquet" else JsonlWriter
+    return writer(path, settings)
 
 
 def _check_ours(path: Path, resume: bool) -> None:
-    """Refuse to continue what `bert4so order` did not begin."""
-    right = path.is_dir() if path.suffix == ".parquet" else path.is_file()
-    if not right:
-        wanted = "folder" if path.suffix == ".parquet" else "regular file"
-        raise UserError(f"{path}: not a {wanted}: choose another --out")
+    """Refuse to continue an output that `bert4so order` did not write."""
+    has_right_kind = path.is_dir() if path.suffix == ".parquet" else path.is_file()
+    if not has_right_kind:
+        kind = "folder" if path.suffix == ".parquet" else "regular file"
+        raise UserError(f"{path}: not a {kind}: choose another --out")
     if not resume:
         raise UserError(f"{path} already exists: pass --resume to continue it, or delete it")
     if not state_path(path).exists():

@@ -1,12 +1,12 @@
-"""The state file of an OUT, OUT.state.json: what was written there, and what it was made from.
+"""OUT.state.json, the state file of the output OUT: what was written, and from which input.
 
-It has one JSON object per line, each written when what it describes is on the disk:
+It has one JSON object per line, written after the data that it describes has been synced to disk:
 
-{"format", "settings"}                      all that the answers depend on, besides the documents
+{"format", "settings"}                      everything besides the documents that answers depend on
 {"documents", "bytes", "output", "input"}   per piece: its sizes, and hashes of OUT and of the input
 {"ended": true}                             the process has closed OUT: nothing else is in it
 
-A last line without a line end was not written whole, and does not count.
+A last line without a line break was not written completely, and is ignored.
 """
 
 import json
@@ -22,7 +22,7 @@ from bert4so.io.lock import try_lock
 from bert4so.io.model_files import check_keys, integer, parse_json, string
 
 FORMAT = 1
-"""The format of the state file. Increase it when the same documents get other answers, too."""
+"""Version of the state file. Also increase it when answers to the same documents change."""
 
 Settings = Mapping[str, str | int]
 
@@ -31,11 +31,12 @@ ENDED = {"ended": True}
 
 @dataclass(frozen=True)
 class Piece:
-    """Some answers in OUT.
+    """A run of consecutive answers in OUT.
 
-    bytes:  their size in OUT.
-    output: hash of these bytes.
-    input:  hash of the documents answered.
+    documents: number of documents.
+    bytes:     size of the answers in OUT.
+    output:    hash of these bytes.
+    input:     hash of the documents.
     """
 
     documents: int
@@ -56,44 +57,44 @@ class State:
         self.settings: dict[str, Any] | None = None
         self.pieces: list[Piece] = []
         self.ends: list[int] = []
-        """The offset after the first line, and after each piece."""
+        """Offsets in the state file: after the first line, and after each piece."""
         self.ended = False
         try:
             if not try_lock(self.descriptor):
-                raise UserError(f"{out}: another process is writing it")
+                raise UserError(f"{out}: another process is writing to it")
             self._read(self.path.read_bytes())
         except BaseException:
             self.close()
             raise
 
     def check(self, settings: Settings) -> None:
-        """Refuse to resume with other settings than those that OUT was begun with."""
+        """Refuse to resume OUT with settings that differ from the recorded ones."""
         if self.settings is None:
-            raise UserError(f"{self.path}: empty: delete it and {self.out} to start again")
+            raise UserError(f"{self.path} is empty: delete it and {self.out} to start again")
         for key in dict.fromkeys([*self.settings, *settings]):
             before, now = self.settings.get(key), settings.get(key)
             if type(before) is not type(now) or before != now:
                 raise UserError(
-                    f"{self.out}: cannot resume: begun with {key} = {quote(before)}, not "
+                    f"{self.out}: cannot resume: started with {key} = {quote(before)}, not "
                     f"{quote(now)}: use the same model and options, or delete {self.out} to start "
                     "again"
                 )
 
     def begin(self, settings: Settings) -> None:
-        """Start with no pieces."""
+        """Write the first line of a new state, without pieces."""
         os.ftruncate(self.descriptor, 0)
         os.lseek(self.descriptor, 0, os.SEEK_SET)
         self._append({"format": FORMAT, "settings": dict(settings)})
         sync_folder(self.path.parent)
 
     def resume(self, pieces: int) -> None:
-        """Keep the first pieces only."""
+        """Keep only the first `pieces` pieces."""
         os.ftruncate(self.descriptor, self.ends[pieces])
         os.lseek(self.descriptor, 0, os.SEEK_END)
         os.fsync(self.descriptor)
 
     def add(self, piece: Piece) -> None:
-        """Record a piece, which must be on the disk."""
+        """Record a piece, which must have been synced to disk."""
         self._append(asdict(piece))
 
     def end(self) -> None:
@@ -116,12 +117,12 @@ class State:
         end = 0
         for number, line in enumerate(lines):
             end += len(line) + 1
-            self._take(number, line)
+            self._parse_line(number, line)
             if not self.ended:
                 self.ends.append(end)
 
-    def _take(self, number: int, line: bytes) -> None:
-        """Take in a line."""
+    def _parse_line(self, number: int, line: bytes) -> None:
+        """Parse one line of the state file."""
         try:
             value = parse_json(line.decode(), self.path)
         except (UserError, UnicodeDecodeError):
@@ -129,13 +130,13 @@ class State:
         if not isinstance(value, dict) or self.ended:
             self._refuse()
         elif number == 0:
-            self._take_settings(value)
+            self._parse_settings(value)
         elif value == ENDED:
             self.ended = True
         else:
-            self.pieces.append(self._piece(value))
+            self.pieces.append(self._parse_piece(value))
 
-    def _take_settings(self, value: dict[str, Any]) -> None:
+    def _parse_settings(self, value: dict[str, Any]) -> None:
         if value.keys() != {"format", "settings"} or not isinstance(value["settings"], dict):
             self._refuse()
         if value["format"] != FORMAT:
@@ -145,7 +146,7 @@ class State:
             )
         self.settings = value["settings"]
 
-    def _piece(self, value: dict[str, Any]) -> Piece:
+    def _parse_piece(self, value: dict[str, Any]) -> Piece:
         check_keys(self.path, value, [field.name for field in fields(Piece)])
         return Piece(
             documents=integer(self.path, value, "documents", 1, 1 << 40),
@@ -167,7 +168,7 @@ def state_path(out: Path) -> Path:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of some bytes: the system may take fewer at a time."""
-    left = memoryview(data)
-    while left:
-        left = left[os.write(descriptor, left) :]
+    """Write all bytes: a single `os.write` may write fewer."""
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[os.write(descriptor, remaining) :]

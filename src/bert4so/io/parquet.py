@@ -1,4 +1,4 @@
-"""The rows of a Parquet file."""
+"""Read rows of a Parquet file."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -9,21 +9,21 @@ from bert4so.errors import UserError, quote, shorten
 from bert4so.io.lines import reading
 from bert4so.io.on_error import OnBad, stop
 
-ROWS = 1024
-"""Rows that are read at a time."""
+BATCH_ROWS = 1024
+"""Number of rows that are read at a time."""
 
 Row = dict[str, Any]
 
 
 def read_parquet_rows(path: Path, on_bad: OnBad = stop) -> Iterator[tuple[str, Row]]:
-    """Each row, with where it stands."""
+    """Yield the location and values of each row."""
     pyarrow, parquet = need_pyarrow(path)
     if path.is_fifo():
-        raise UserError(f"{path}: Parquet cannot be read from a pipe: write it to a file first")
+        raise UserError(f"{path}: cannot read Parquet from a pipe: write it to a file first")
     numbers = count(1)
     try:
         with reading(path), parquet.ParquetFile(path, page_checksum_verification=True) as table:
-            for batch in table.iter_batches(batch_size=ROWS):
+            for batch in table.iter_batches(batch_size=BATCH_ROWS):
                 for row, number in zip(rows_of(batch), numbers, strict=False):
                     where = f"{path}: row {number}"
                     if isinstance(row, UserError):
@@ -31,11 +31,11 @@ def read_parquet_rows(path: Path, on_bad: OnBad = stop) -> Iterator[tuple[str, R
                     else:
                         yield where, row
     except pyarrow.ArrowException as error:
-        raise UserError(f"{path}: not readable as Parquet: {shorten(str(error))}") from None
+        raise UserError(f"{path}: damaged, or not Parquet: {shorten(str(error))}") from None
 
 
 def rows_of(batch: Any) -> Iterator[Row | UserError]:
-    """The rows of a batch; of one that Python has no values for, what is wrong with it."""
+    """Yield the rows of a batch; for a row that Python cannot represent, a `UserError`."""
     try:
         yield from batch.to_pylist()
     except (ValueError, OverflowError):
@@ -54,7 +54,7 @@ def _row(batch: Any) -> Row | UserError:
 
 
 def need_pyarrow(path: Path) -> tuple[Any, Any]:
-    """pyarrow and its Parquet, or which extra to install."""
+    """Import pyarrow and pyarrow.parquet; raises `UserError` that names the extra to install."""
     try:
         import pyarrow
         from pyarrow import parquet

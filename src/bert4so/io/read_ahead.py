@@ -1,4 +1,4 @@
-"""Read from a pipe without waiting for more than what has come."""
+"""Read from a pipe in batches that end when the pipe pauses."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -11,43 +11,45 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 MAX_ITEMS = 1024
+"""Maximum number of items per batch, and of items read ahead."""
 
 PAUSE_SECONDS = 0.2
+"""A batch ends if no item arrives for this time."""
 
-MAX_SECONDS = 0.5
-"""A list ends after this time, even if there was no pause."""
+MAX_BATCH_SECONDS = 0.5
+"""A batch ends after this time, even without a pause."""
 
 
 @dataclass
 class _End:
-    """The end of the items, and the error that was their end, if any."""
+    """Marks the end of the items; `error` is the exception that ended them, if any."""
 
     error: BaseException | None = None
 
 
 class _Reader(Thread, Generic[T]):
-    """Takes items from where they come, which may block, and puts them into a queue."""
+    """A thread that reads items, which may block, and puts them into a queue."""
 
     def __init__(self, items: Iterable[T]) -> None:
-        super().__init__(daemon=True)  # to read a pipe cannot be interrupted
+        super().__init__(daemon=True)  # reading from a pipe cannot be interrupted
         self.items = items
         self.queue: Queue[T | _End] = Queue(MAX_ITEMS)
         self.stopped = Event()
 
     def run(self) -> None:
-        """Read until the end, an error or `stop`."""
+        """Read until the end, an error or a call of `stop`."""
         error = None
         try:
             for item in self.items:
                 self.queue.put(item)
                 if self.stopped.is_set():
                     return
-        except BaseException as raised:  # raised again where the items are used
+        except BaseException as raised:  # re-raised in the thread that consumes the items
             error = raised
         self.queue.put(_End(error))
 
     def stop(self) -> None:
-        """Read no more than one more item."""
+        """Stop after at most one more item."""
         self.stopped.set()
         with suppress(Empty):
             while True:
@@ -55,7 +57,7 @@ class _Reader(Thread, Generic[T]):
 
 
 def until_pauses(items: Iterable[T]) -> Iterator[list[T]]:
-    """Lists of the items, each ended where the next item is not there in time."""
+    """Yield the items in batches; a batch ends when the next item does not arrive in time."""
     reader = _Reader(items)
     reader.start()
     try:
@@ -72,10 +74,10 @@ def until_pauses(items: Iterable[T]) -> Iterator[list[T]]:
 
 
 def _batch(queue: "Queue[T | _End]") -> tuple[list[T], _End | None]:
-    """The items until the next pause, and the end, if it has come."""
+    """Collect the items until the next pause; also return the end marker, if it was reached."""
     batch: list[T] = []
     item = queue.get()
-    deadline = monotonic() + MAX_SECONDS
+    deadline = monotonic() + MAX_BATCH_SECONDS
     with suppress(Empty):
         while not isinstance(item, _End):
             batch.append(item)

@@ -1,7 +1,8 @@
-"""Answers on disk that grow by pieces, so that work that was stopped can be resumed.
+"""Write answers to disk in pieces, so that an interrupted run can be resumed.
 
-A piece is the answers to some documents that follow one another. Once it is on the disk, the state
-file (`state.py`) records it. After a kill, what follows the last recorded piece is written again.
+A piece holds the answers to some consecutive documents. Once it is synced to disk, the state file
+(`output_state.py`) records it. After a kill, everything behind the last recorded piece is written
+again.
 """
 
 import hashlib
@@ -15,34 +16,34 @@ from typing import IO, Self
 
 from bert4so.errors import UserError
 from bert4so.io.atomic import sync_folder
-from bert4so.io.jsonl import Record, dumped
+from bert4so.io.jsonl import Record, to_json_line
 from bert4so.io.output_state import Piece, Settings, State
 
 PIECE_DOCUMENTS = 1024
 
 MAX_PIECE_SECONDS = 60.0
-"""A piece is ended after this time, even if it has fewer documents."""
+"""A piece is closed after this time, even if it has fewer documents."""
 
-BLOCK_BYTES = 1 << 20
+HASH_BLOCK_BYTES = 1 << 20
 
 
-class Answers(ABC):
-    """Answers that are added one by one. Call `start` first.
+class ResumableWriter(ABC):
+    """Append answers one by one. Call `start` first. OUT is the output at `path`.
 
-    done: number of documents that have an answer already.
+    done: number of documents that were already answered in an earlier run.
     """
 
-    def __init__(self, path: Path, settings: Settings, by_line: bool) -> None:
-        """settings: all that the answers depend on, besides the documents.
+    def __init__(self, path: Path, settings: Settings, line_by_line: bool) -> None:
+        """settings: everything besides the documents that the answers depend on.
 
-        by_line: whether each answer is written at once, not together with its piece.
+        line_by_line: write each answer immediately instead of with its piece.
         """
         self.path = path
-        self.by_line = by_line
+        self.line_by_line = line_by_line
         self.settings = settings
-        self.waiting: list[tuple[Record, Record]] = []
-        self.unfinished = False
-        """Whether a write was begun and did not come to its end."""
+        self.buffered: list[tuple[Record, Record]] = []
+        self.write_failed = False
+        """Whether a write was started but not completed."""
         self.started = False
         self.resuming = path.exists()
         self.state = State(path)
@@ -55,21 +56,21 @@ class Answers(ABC):
         self._new_piece()
 
     def start(self, documents: Iterator[Record], source: Path) -> None:
-        """Consume the documents that have answers, and make OUT ready for those to the others.
+        """Consume the documents that already have answers, and prepare OUT for the remaining ones.
 
-        Nothing is changed if they are not the documents that were answered.
+        If these are not the documents that were answered, raise `UserError` and change nothing.
         """
         first = 1
         for piece in self.kept:
             if _hash_documents(islice(documents, piece.documents)) != piece.input:
                 raise UserError(
-                    f"{source}: {_documents(first, piece)} differ from those that {self.path} has "
-                    f"the answers to: restore them, or delete {self.path} to start again"
+                    f"{source}: {_documents(first, piece)} differ from the documents answered in "
+                    f"{self.path}: restore them, or delete {self.path} to start again"
                 )
             first += piece.documents
         with self._writing():
             if self.resuming:
-                self.cut()
+                self.truncate()
                 self.state.resume(len(self.kept))
             else:
                 self.state.begin(self.settings)
@@ -78,14 +79,14 @@ class Answers(ABC):
         self.started = True
 
     def add(self, document: Record, answer: Record) -> None:
-        """Write the answer to a document, now or with those that follow it."""
-        assert self.started, "start() comes first"
-        if not self.documents and not self.waiting:
+        """Add the answer to a document; it is written now or with the rest of its piece."""
+        assert self.started, "call start() first"
+        if not self.documents and not self.buffered:
             self.since = time.monotonic()
-        self.waiting.append((document, answer))
-        if self.by_line:
+        self.buffered.append((document, answer))
+        if self.line_by_line:
             self._flush()
-        full = self.documents + len(self.waiting) >= PIECE_DOCUMENTS
+        full = self.documents + len(self.buffered) >= PIECE_DOCUMENTS
         if full or time.monotonic() - self.since > MAX_PIECE_SECONDS:
             self._end_piece()
 
@@ -93,9 +94,9 @@ class Answers(ABC):
         return self
 
     def __exit__(self, *error: object) -> None:
-        # Whatever ended the work: the answers that were found are kept.
+        # Keep the answers so far, whatever ended the run.
         try:
-            if self.started and not self.unfinished:
+            if self.started and not self.write_failed:
                 self._end_piece()
                 with self._writing():
                     self.state.end()
@@ -111,40 +112,40 @@ class Answers(ABC):
         """Create OUT, empty."""
 
     @abstractmethod
-    def cut(self) -> None:
-        """Remove all that follows the pieces kept."""
+    def truncate(self) -> None:
+        """Remove everything behind `self.kept`."""
 
     @abstractmethod
     def hash_piece(self, number: int, start: int, size: int) -> str | None:
-        """The hash of a piece in OUT, of so many bytes after `start`; None if OUT ends earlier."""
+        """The hash of a piece of OUT, `size` bytes from `start`; None if OUT ends earlier."""
 
     @abstractmethod
     def check_rest(self) -> None:
-        """Raise `UserError` if OUT holds anything that this command has not written."""
+        """Raise `UserError` if OUT contains data that this command did not write."""
 
     @abstractmethod
-    def pack(self, answers: Sequence[Record]) -> bytes:
-        """The bytes of some answers."""
+    def encode(self, answers: Sequence[Record]) -> bytes:
+        """Encode answers as bytes."""
 
     @abstractmethod
     def append(self, data: bytes) -> None:
-        """Write some bytes behind the others."""
+        """Append encoded answers to OUT."""
 
     @abstractmethod
     def sync(self) -> None:
-        """Make sure that all that was written is on the disk."""
+        """Sync OUT to disk."""
 
     def _check(self) -> list[Piece]:
-        """The pieces that OUT holds; raises if it holds anything else."""
+        """The recorded pieces that OUT contains; raises `UserError` for any other content."""
         self.state.check(self.settings)
         self.check_rest()
         kept: list[Piece] = []
         start, first = 0, 1
         for piece in self.state.pieces:
-            found = self.hash_piece(len(kept), start, piece.bytes)
-            if found is None:  # OUT was cut here
+            digest = self.hash_piece(len(kept), start, piece.bytes)
+            if digest is None:  # OUT was truncated here
                 break
-            if found != piece.output:
+            if digest != piece.output:
                 raise UserError(
                     f"{self.path}: the answers to {_documents(first, piece)} are damaged or were "
                     f"changed: delete {self.path} to start again"
@@ -158,19 +159,19 @@ class Answers(ABC):
         self.input, self.output = hashlib.sha256(), hashlib.sha256()
 
     def _flush(self) -> None:
-        """Write the answers that wait. If that fails, it is not tried again: half may be there."""
+        """Write the buffered answers. A failed write is not retried: it may be partial."""
         with self._writing():
-            data = self.pack([answer for _, answer in self.waiting])
+            data = self.encode([answer for _, answer in self.buffered])
             self.append(data)
             self.output.update(data)
             self.bytes += len(data)
-            self.documents += len(self.waiting)
-            for document, _ in self.waiting:
-                self.input.update(dumped(document).encode())
-            self.waiting = []
+            self.documents += len(self.buffered)
+            for document, _ in self.buffered:
+                self.input.update(to_json_line(document).encode())
+            self.buffered = []
 
     def _end_piece(self) -> None:
-        if self.waiting:
+        if self.buffered:
             self._flush()
         if not self.documents:
             return
@@ -183,19 +184,19 @@ class Answers(ABC):
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        self.unfinished = True
+        self.write_failed = True
         try:
             yield
         except OSError as error:
-            # A write that fails does not say of which file.
+            # The error of a failed write does not name the file.
             raise OSError(error.errno, error.strerror, error.filename or str(self.path)) from None
-        self.unfinished = False
+        self.write_failed = False
 
 
 def hash_bytes(file: IO[bytes], size: int) -> str | None:
-    """The hash of the next bytes of a file; None if there are fewer."""
+    """The SHA-256 of the next `size` bytes of a file; None if there are fewer."""
     digest = hashlib.sha256()
-    while size and (block := file.read(min(size, BLOCK_BYTES))):
+    while size and (block := file.read(min(size, HASH_BLOCK_BYTES))):
         digest.update(block)
         size -= len(block)
     return None if size else digest.hexdigest()
@@ -204,7 +205,7 @@ def hash_bytes(file: IO[bytes], size: int) -> str | None:
 def _hash_documents(documents: Iterator[Record]) -> str:
     digest = hashlib.sha256()
     for document in documents:
-        digest.update(dumped(document).encode())
+        digest.update(to_json_line(document).encode())
     return digest.hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Documents to be put in order: text, JSONL or Parquet, whichever a file holds."""
+"""Read documents to order from text, JSONL or Parquet, and detect the format."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -6,17 +6,17 @@ from pathlib import Path
 
 from bert4so.errors import UserError
 from bert4so.io.jsonl import Record, parse_records, sentences_of
-from bert4so.io.lines import beginning, read_lines
+from bert4so.io.lines import first_characters, read_lines
 from bert4so.io.on_error import OnBad, stop
 from bert4so.io.parquet import read_parquet_rows
 from bert4so.io.text import parse_text
 
 
 def read_source(path: Path, on_bad: OnBad = stop) -> tuple[bool, Iterator[tuple[str, Record]]]:
-    """Whether the file holds records, not text, and its records with their "sentences", each with
-    where it stands.
+    """Return whether the file has records instead of text, and an iterator over the documents.
 
-    It is Parquet, JSONL or text where its name says so; else JSONL where it begins with {.
+    Each document is a location and a record with "sentences". The suffix decides between Parquet,
+    JSONL and text; any other file is JSONL if it starts with {, and text otherwise.
     """
     if path.suffix == ".parquet":
         return True, _checked(_parquet_rows(path, on_bad), on_bad)
@@ -24,21 +24,21 @@ def read_source(path: Path, on_bad: OnBad = stop) -> tuple[bool, Iterator[tuple[
     head = []
     for line in lines:
         head.append(line)
-        if beginning(line).strip():
+        if first_characters(line).strip():
             break
     else:
-        raise UserError(f"{path}: empty: wanted sentences")
-    whole = chain(head, lines)
-    named, begins = set(path.suffixes), beginning(head[-1]).lstrip().startswith("{")
-    if ".jsonl" in named or (begins and ".txt" not in named):
-        return True, _checked(parse_records(whole, str(path), on_bad), on_bad)
-    documents = parse_text(whole, str(path), on_bad)
-    records = ((f"{path}:{line}", {"sentences": list(found)}) for line, found in documents)
+        raise UserError(f"{path}: contains no sentences")
+    all_lines, suffixes = chain(head, lines), set(path.suffixes)
+    has_brace = first_characters(head[-1]).lstrip().startswith("{")
+    if ".jsonl" in suffixes or (has_brace and ".txt" not in suffixes):
+        return True, _checked(parse_records(all_lines, str(path), on_bad), on_bad)
+    documents = parse_text(all_lines, str(path), on_bad)
+    records = ((f"{path}:{line}", {"sentences": list(texts)}) for line, texts in documents)
     return False, _checked(records, on_bad)
 
 
 def count_documents(path: Path) -> int | None:
-    """How many documents a file holds; None where it cannot be read to its end."""
+    """Number of documents in a file; None if it cannot be read to the end."""
     try:
         _, records = read_source(path, on_bad=lambda error: None)
         return sum(1 for _ in records)
@@ -47,7 +47,7 @@ def count_documents(path: Path) -> int | None:
 
 
 def _parquet_rows(path: Path, on_bad: OnBad) -> Iterator[tuple[str, Record]]:
-    """The rows of a file, or of a folder of parts."""
+    """The rows of a Parquet file, or of a folder of parts."""
     for part in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
         yield from read_parquet_rows(part, on_bad)
 

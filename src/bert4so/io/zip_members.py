@@ -1,4 +1,4 @@
-"""The members of a zip archive, which may be damaged, or unpack to any size."""
+"""Read members of a zip archive, which may be damaged or decompress to any size."""
 
 import lzma
 import struct
@@ -7,13 +7,13 @@ from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, BadZipFile, ZipFile, Zip
 
 from bert4so.errors import UserError, shorten
 
-METHODS = {ZIP_STORED, ZIP_DEFLATED, ZIP_LZMA}
-"""Not bzip2: 4 KB of it may hold 5 GB, which zipfile unpacks at once."""
+COMPRESSION_METHODS = {ZIP_STORED, ZIP_DEFLATED, ZIP_LZMA}
+"""Without bzip2: 4 KB can decompress to 5 GB, which zipfile does in one step."""
 
-BLOCK = 1 << 12
+BLOCK_BYTES = 1 << 12
 
-# To zipfile, a member that is encrypted or packed in an unknown way is a RuntimeError; what lzma
-# and struct raise for a damaged one, it lets through. MemoryError: a damaged size of LZMA's.
+# zipfile raises RuntimeError for encryption and unknown compression, and does not catch the errors
+# of lzma and struct for damaged data. MemoryError comes from a damaged LZMA dictionary size.
 ZIP_ERRORS = (
     BadZipFile, EOFError, RuntimeError, OSError, ValueError, OverflowError, IndexError, MemoryError,
     zlib.error, lzma.LZMAError, struct.error,
@@ -21,19 +21,19 @@ ZIP_ERRORS = (
 
 
 def read_member(archive: ZipFile, member: ZipInfo, limit: int) -> bytes:
-    """Unpack a member; raises `UserError` where it is damaged, or has more bytes than the limit."""
-    if member.compress_type not in METHODS:
-        raise UserError("not packed with deflate or LZMA, which alone are read")
+    """Decompress a member; raises `UserError` if it is damaged or larger than `limit` bytes."""
+    if member.compress_type not in COMPRESSION_METHODS:
+        raise UserError("unsupported compression: only deflate and LZMA are read")
     blocks, size = [], 0
     try:
         with archive.open(member) as file:
-            while block := file.read(BLOCK):
+            while block := file.read(BLOCK_BYTES):
                 blocks.append(block)
                 size += len(block)
                 if size > limit:
                     break
     except ZIP_ERRORS as error:
-        raise UserError(f"not readable as zip: {shorten(str(error))}") from None
+        raise UserError(f"damaged, or not a zip file: {shorten(str(error))}") from None
     if size > limit:
-        raise UserError(f"larger than {limit:,} bytes unpacked")
+        raise UserError(f"larger than {limit:,} bytes after decompression")
     return b"".join(blocks)

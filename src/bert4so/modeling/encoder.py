@@ -22,7 +22,7 @@ from bert4so.common.progress import say
 from bert4so.errors import UserError
 from bert4so.io.model_files import is_interrupt, parse_json
 from bert4so.modeling.encoder_config import read_config, reduced_config
-from bert4so.text.encoder_files import locate, not_found
+from bert4so.text.encoder_files import encoder_not_found, locate
 from bert4so.text.packing import MAX_POSITIONS, Layout, Packer, check_patterns
 
 SAFE: dict[str, Any] = {"trust_remote_code": False}
@@ -53,7 +53,7 @@ def _named_config(name: str) -> PretrainedConfig:
     try:
         config: PretrainedConfig = AutoConfig.from_pretrained(locate(name), **SAFE)
     except Exception as error:  # of transformers, which has a type for each of its checks
-        raise not_found(name, error) from None
+        raise encoder_not_found(name, error) from None
     given = config.to_dict()
     if given.get("quantization_config") is not None:
         raise UserError(f"encoder {name}: its weights are quantized: use the unquantized encoder")
@@ -108,7 +108,7 @@ def load_packer(name: str, config: PretrainedConfig) -> Packer:
     except BaseException as error:  # a panic of tokenizers is no Exception
         if is_interrupt(error):
             raise
-        raise not_found(name, error) from None
+        raise encoder_not_found(name, error) from None
     special = {
         "cls": tokenizer.cls_token_id,
         "sep": tokenizer.sep_token_id,
@@ -170,7 +170,7 @@ def pretrained(name: str) -> PreTrainedModel:
     try:
         encoder, loading = AutoModel.from_pretrained(locate(name), **how, **SAFE)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        raise not_found(name, error) from None
+        raise encoder_not_found(name, error) from None
     # The pooler is not used, and many encoders are published without it.
     missing = [key for key in loading["missing_keys"] if not key.startswith("pooler.")]
     if missing:

@@ -17,8 +17,8 @@ from bert4so.document import Decision, Order
 Before = NDArray[np.float64]
 Aggregation = Callable[[Before], Order]
 
-EXACT = 15
-"""Number of sentences up to which all orders are compared, by 2 ** EXACT sets of sentences."""
+MAX_EXACT_SENTENCES = 15
+"""Maximum number of sentences, n, for the exact search: it compares 2 ** n sets of sentences."""
 
 MIN_PROBABILITY = 1e-12
 """Lower bound of pair probabilities, so that every order has a finite log-likelihood."""
@@ -59,12 +59,13 @@ def ranked_pairs(before: Before) -> Order:
 def most_likely(before: Before) -> Order:
     """The order with the highest `likelihood`.
 
-    Exact up to `EXACT` sentences. For more, local search from the best of `borda`, `copeland` and
-    `ranked_pairs`: it moves the single sentence that helps most, until no move helps.
+    Exact up to `MAX_EXACT_SENTENCES` sentences. For more, local search from the best of `borda`,
+    `copeland` and `ranked_pairs`: it moves the single sentence that helps most, until no move
+    helps.
     """
     numbers = np.array(borda(before))
     known = before[np.ix_(numbers, numbers)]
-    best = _best(known) if len(known) <= EXACT else _improved(known)
+    best = _best(known) if len(known) <= MAX_EXACT_SENTENCES else _improved(known)
     order: Order = numbers[best].tolist()
     return order
 
@@ -104,12 +105,14 @@ def likelihood(before: Before, order: Order) -> float:
 def decided(before: Before, order: Order) -> Decision:
     """The order as a decision. It comes from pairs, so sentences have no scores.
 
-    The confidence is the order's share of the likelihood of all orders. Beyond `EXACT` sentences it
-    is an upper bound: the share among the order itself, all orders in which one sentence is moved,
-    and the most likely order.
+    The confidence is the order's share of the likelihood of all orders. Beyond
+    `MAX_EXACT_SENTENCES` sentences it is an upper bound: the share among the order itself, all
+    orders in which one sentence is moved, and the most likely order.
     """
     assert np.isfinite(before).all(), "a model gave a probability that is not a number"
-    total = _sum_of_all(before) if len(order) <= EXACT else _sum_of_near(before, order)
+    total = (
+        _sum_of_all(before) if len(order) <= MAX_EXACT_SENTENCES else _sum_of_near(before, order)
+    )
     share = np.exp(min(likelihood(before, order) - total, 0.0))
     return Decision(
         order=order,

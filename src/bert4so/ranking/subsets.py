@@ -1,10 +1,10 @@
-"""All orders of a few sentences at once, by dynamic programming over sets of sentences.
+"""Exact search over all orders of a few sentences, by dynamic programming over sets of sentences.
 
-What an order gains by reading sentence j next depends on which sentences have been read, and on
-which was the last, not on how those before it were ordered. So all orders of a set that end with
-the same sentence are taken together: n * 2 ** n values instead of n! orders (Held and Karp, 1962).
+What an order gains by placing sentence j next depends only on the set of sentences placed before it
+and on the last of them, not on the order of the others. So all orders of a set that end with the
+same sentence share one value: n * 2 ** n values instead of n! orders (Held and Karp, 1962).
 
-All functions take documents of the same number of sentences, n. Sets are integers: bit j is
+All functions take documents with the same number of sentences, n. Sets are bit masks: bit j is
 sentence j.
 """
 
@@ -18,27 +18,27 @@ from numpy.typing import NDArray
 from bert4so.document import Order
 from bert4so.ranking.objective import Objective, Table
 
-EXACT = 11
-"""The most sentences whose orders are all considered: with 12 it would take three times as long."""
+MAX_EXACT_SENTENCES = 11
+"""Maximum number of sentences for the exact search: 12 would take three times as long."""
 
-CELLS = 1 << 14
-"""Values of a layer, over documents, that are computed at once: what fits the cache of a core."""
+MAX_LAYER_VALUES = 1 << 14
+"""Maximum number of values of a layer, over documents, to compute at once: fits a core's cache."""
 
-CLOSE = 1e-9
-"""Log-likelihoods that differ by less are equal: they are sums, and sums are rounded."""
+TOLERANCE = 1e-9
+"""Log-likelihoods that differ by less count as equal: they are rounded sums."""
 
 Join = Callable[[Table, Table], Table]
-"""From (documents, sets, n), what the orders of each set come to by their last sentence i, and
-(documents, n, n), the links from i to j: (documents, sets, n), what they come to with j next."""
+"""Combines, over the last sentence i, the values of the orders of each set, (documents, sets, n),
+with the links from i to j, (documents, n, n): the values with j next, (documents, sets, n)."""
 
 
 @dataclass(frozen=True)
 class _Layer:
-    """The sets of one size, and how they grow by a sentence.
+    """The sets of one size, and all ways to add a sentence to one of them.
 
     sets:   (sets,) the sets.
-    source: where in (sets, n), flat, a sentence is that can be read next.
-    target: where in (2 ** n, n), flat, it is then the last of the larger set.
+    source: flat indices into (sets, n): a set and a sentence to add.
+    target: flat indices into (2 ** n, n): the larger set and the same sentence as its last.
     """
 
     sets: NDArray[np.int64]
@@ -47,10 +47,7 @@ class _Layer:
 
 
 def best_orders(objectives: Sequence[Objective]) -> list[Order]:
-    """The most likely order of each document.
-
-    Of equally likely orders, the one that reads high numbers last.
-    """
+    """The most likely order of each document; among equals, the one that puts high indices last."""
     return [order for tables in _chunks(objectives) for order in _best_orders(tables)]
 
 
@@ -60,11 +57,11 @@ def log_totals(objectives: Sequence[Objective]) -> list[float]:
 
 
 def best_orders_and_log_totals(objectives: Sequence[Objective]) -> list[tuple[Order, float]]:
-    """Both, in less time than one after the other."""
+    """Both results, faster than separately."""
     return [
-        found
+        result
         for tables in _chunks(objectives)
-        for found in zip(_best_orders(tables), _log_totals(tables), strict=True)
+        for result in zip(_best_orders(tables), _log_totals(tables), strict=True)
     ]
 
 
@@ -72,14 +69,14 @@ def _best_orders(tables: "_Tables") -> list[Order]:
     links, n = tables.links, tables.n
     values = _values(tables, _most)
     documents, left = np.arange(len(links)), np.full(len(links), 2**n - 1)
-    following, found = np.full(len(links), n), []
+    following, backwards = np.full(len(links), n), []
     for _ in range(n):
         ways = values[documents, left] + links[documents, :n, following]
-        good = ways >= ways.max(1, keepdims=True) - CLOSE
+        good = ways >= ways.max(1, keepdims=True) - TOLERANCE
         following = n - 1 - good[:, ::-1].argmax(1)
         left = left ^ (1 << following)
-        found.append(following)
-    orders: list[Order] = np.stack(found[::-1], axis=1).tolist()
+        backwards.append(following)
+    orders: list[Order] = np.stack(backwards[::-1], axis=1).tolist()
     return orders
 
 
@@ -91,10 +88,10 @@ def _log_totals(tables: "_Tables") -> list[float]:
 
 @dataclass(frozen=True)
 class _Tables:
-    """What is known of some documents of n sentences.
+    """The objectives of several documents of n sentences, as tables.
 
     links: (documents, n + 1, n + 1) weighted log-probabilities of successors.
-    gains: (documents, 2 ** n, n) what else reading a sentence next gains after a set.
+    gains: (documents, 2 ** n, n) the gain of placing a sentence after a set, without its link.
     """
 
     n: int
@@ -111,7 +108,7 @@ class _Tables:
 
 
 def _values(tables: _Tables, join: Join) -> Table:
-    """(documents, 2 ** n, n) what all orders of a set come to that end with a sentence of it."""
+    """(documents, 2 ** n, n) the joined value of all orders of a set that end with a sentence."""
     n, links, gains = tables.n, tables.links, tables.gains
     values = np.full(gains.shape, -np.inf)
     first, single = np.arange(n), 1 << np.arange(n)
@@ -124,12 +121,12 @@ def _values(tables: _Tables, join: Join) -> Table:
 
 
 def _gains(objective: Objective) -> Table:
-    """(2 ** n, n) what reading a sentence next gains after a set, but for its link to the last.
+    """(2 ** n, n) the gain in log-likelihood of placing a sentence after a set, without its link.
 
-    It is then read before all that is left.
+    The sentence then comes before all that are left.
     """
     left = ~_inside(len(objective))
-    left[-1] = True  # after the last sentence nothing is read: any finite number will do
+    left[-1] = True  # nothing comes after the complete set: any finite value will do
     scores = np.where(left, objective.scores, -np.inf)
     top = scores.max(1, keepdims=True)
     unread = top + np.log(np.exp(scores - top).sum(1, keepdims=True))
@@ -138,7 +135,7 @@ def _gains(objective: Objective) -> Table:
 
 
 def _most(values: Table, links: Table) -> Table:
-    """The best way to each next sentence."""
+    """The value of the best order that leads to each next sentence."""
     best = values[..., 0, None] + links[:, None, 0]
     for i in range(1, links.shape[1]):
         np.maximum(best, values[..., i, None] + links[:, None, i], out=best)
@@ -146,22 +143,22 @@ def _most(values: Table, links: Table) -> Table:
 
 
 def _sum(values: Table, links: Table) -> Table:
-    """All ways to each next sentence.
+    """The log of the summed likelihood of all orders that lead to each next sentence.
 
-    As a product of matrices: no link is less likely than `LEAST` to the power of its weight, and
-    what is lost where a way is less likely than the likeliest by more than exp(745) is nothing.
+    Computed as a matrix product: a link is at least `MIN_PROBABILITY` to the power of its weight,
+    and orders that underflow, exp(745) times less likely than the best, do not change the sum.
     """
     top = values.max(2, keepdims=True)
     return np.asarray(top + np.log(np.exp(values - top) @ np.exp(links)))
 
 
-@lru_cache(EXACT)
+@lru_cache(MAX_EXACT_SENTENCES)
 def _inside(n: int) -> NDArray[np.bool_]:
     """(2 ** n, n) whether a sentence is in a set."""
     return (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(bool)
 
 
-@lru_cache(EXACT)
+@lru_cache(MAX_EXACT_SENTENCES)
 def _layers(n: int) -> list[_Layer]:
     """The sets of 1 to n - 1 sentences, by size."""
     inside = _inside(n)
@@ -175,9 +172,9 @@ def _layers(n: int) -> list[_Layer]:
 
 
 def _chunks(objectives: Sequence[Objective]) -> Iterator[_Tables]:
-    """As many documents at a time as `CELLS` allows in the layer with the most sets."""
+    """Split documents so that the layer with the most sets has at most `MAX_LAYER_VALUES`."""
     n = len(objectives[0])
     largest = max([len(layer.sets) for layer in _layers(n)], default=1)
-    step = max(1, CELLS // (largest * n))
+    step = max(1, MAX_LAYER_VALUES // (largest * n))
     for start in range(0, len(objectives), step):
         yield _Tables.of(objectives[start : start + step])

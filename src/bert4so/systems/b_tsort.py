@@ -60,7 +60,7 @@ FREE = {"encoder_dropout", "frozen_layers", "dropout"}
 
 CPU_PRESET: Values = {
     "model": {
-        "encoder": locate.DEFAULT,
+        "encoder": locate.DEFAULT_ENCODER,
         # On a CPU dropout takes more than half the time of a step.
         "encoder_dropout": 0.0,
         # [CLS], although the encoder was fine-tuned for mean pooling: it classifies pairs better.

@@ -55,7 +55,7 @@ FREE = {"encoder_dropout", "embeddings", "frozen_layers", "dropout", "loss", "ga
 
 CPU_PRESET: Values = {
     "model": {
-        "encoder": locate.DEFAULT,
+        "encoder": locate.DEFAULT_ENCODER,
         # On a CPU, dropout takes more than half the time of a step: it rules out fused attention.
         "encoder_dropout": 0.0,
         # The encoder was fine-tuned for sentence embeddings: see `MeanOfPieces`.

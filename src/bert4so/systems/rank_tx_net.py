@@ -62,7 +62,7 @@ FREE = {"encoder_dropout", "frozen_layers", "dropout"}
 
 CPU_PRESET: Values = {
     "model": {
-        "encoder": locate.DEFAULT,
+        "encoder": locate.DEFAULT_ENCODER,
         # On a CPU, dropout takes more than half the time of a step.
         "encoder_dropout": 0.0,
         # As BERT4SO, so that the two differ only in how sentences are encoded.

@@ -40,7 +40,7 @@ def make_run(given: Values, where: str, like: str = "") -> RunConfig:
 def system_named(name: object, where: str) -> System:
     """The system of this name."""
     if name is None:
-        raise UserError(f'{where}: no "system": it must be given (known: {", ".join(SYSTEMS)})')
+        raise UserError(f'{where}: missing key "system" (known: {", ".join(SYSTEMS)})')
     if not isinstance(name, str) or name not in SYSTEMS:
         hint = nearest(name if isinstance(name, str) else "", list(SYSTEMS))
         raise UserError(f"{where}: system = {quote(name)}: no such system ({hint})")

@@ -1,1 +1,1 @@
-"""Sentences to word pieces and words."""
+"""Convert sentences to word pieces and words."""

@@ -1,8 +1,8 @@
-"""Which nouns a sentence has, and the role of each in it.
+"""Find the nouns of a sentence and their grammatical roles.
 
-They are found by spaCy, where an English pipeline of it is on this machine: it alone tells subjects
-and objects. Else by HanTa, a tagger without roles; else, so that all works with neither, every word
-that is not on a short list counts as a noun.
+The tagger is spaCy if an English pipeline is installed; only spaCy distinguishes subjects and
+objects. Otherwise it is HanTa, which has no roles. Without either, every word that is not a stop
+word counts as a noun.
 """
 
 import json
@@ -22,21 +22,21 @@ from bert4so.errors import UserError
 OTHER, OBJECT, SUBJECT = 1, 2, 3
 
 Nouns = dict[str, int]
-"""The nouns of a sentence as they stand there, in lower case, each with its highest role."""
+"""The nouns of a sentence in lower case, each with its highest role."""
 
 HANTA, WORDS = "hanta", "words"
 PIPELINES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm")
 
 ROLES = {"nsubj": SUBJECT, "dobj": OBJECT}
-"""As in the authors' data, where what a passive verb is about is neither."""
+"""As in the authors' data, where the subject of a passive verb is neither."""
 
-LONGEST, LONGEST_WORD = 10_000, 40
-"""Characters that a tagger is shown: some take time or memory that grows with the square."""
+MAX_TAGGED_CHARACTERS, MAX_TAGGED_WORD_CHARACTERS = 10_000, 40
+"""Longer input is truncated: time or memory of some taggers is quadratic in its length."""
 
 WORD = re.compile(r"\w+|[^\w\s]")
 LETTER = re.compile(r"[^\W\d_]")
 LETTERS = re.compile(r"[^\W\d_]{3,}")
-NO_NOUNS = frozenset(
+STOP_WORDS = frozenset(
     WORD.findall("""
     about above after again all also although among and another any are around because been before
     being below between both but came can cannot could did does doing done down during each
@@ -53,28 +53,29 @@ NO_NOUNS = frozenset(
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A pipeline of spaCy: its name, its version, and what spaCy loads it by."""
+    """A spaCy pipeline; `source` is the package or folder from which spaCy loads it."""
 
     name: str
     version: str
-    place: str
+    source: str
 
 
-def find_tagger(wanted: str = "") -> str:
-    """The tagger of this name, where it is on this machine; "": the best that is."""
-    known = [*pipelines(), *([HANTA] if find_spec("HanTa") else []), WORDS]
-    if not wanted:
-        return known[0]
-    if wanted not in known:
+def find_tagger(name: str = "") -> str:
+    """Check that a tagger is installed; with an empty name, return the best installed tagger."""
+    available = [*pipelines(), *([HANTA] if find_spec("HanTa") else []), WORDS]
+    if not name:
+        return available[0]
+    if name not in available:
         raise UserError(
-            f'nouns by "{wanted}": not on this machine, which has {", ".join(known)} (pip install '
-            "'bert4so[graph]' brings hanta; $BERT4SO_SPACY may name the folder of a spaCy pipeline)"
+            f'noun tagger "{name}" is not installed (available: {", ".join(available)}): '
+            "pip install 'bert4so[graph]' installs hanta; set $BERT4SO_SPACY to the folder of a "
+            "spaCy pipeline"
         )
-    return wanted
+    return name
 
 
 def full_name(tagger: str) -> str:
-    """A tagger with its version: what one finds is not what another does."""
+    """The tagger with its version, as versions differ in the nouns that they find."""
     if tagger == WORDS:
         return tagger
     if tagger == HANTA:
@@ -83,58 +84,58 @@ def full_name(tagger: str) -> str:
 
 
 def find_nouns(tagger: str, sentences: Sequence[str]) -> list[Nouns]:
-    """The nouns of each sentence, as a tagger that is on this machine finds them."""
-    # Half of a surrogate pair is text to Python, but not to spaCy.
-    shown = [one[:LONGEST].encode(errors="replace").decode() for one in sentences]
+    """The nouns of each sentence, found by an installed tagger."""
+    # spaCy does not accept lone surrogates.
+    texts = [s[:MAX_TAGGED_CHARACTERS].encode(errors="replace").decode() for s in sentences]
     if tagger == WORDS:
-        return [dict.fromkeys(_not_listed(one), OTHER) for one in shown]
+        return [dict.fromkeys(_not_stop_words(text), OTHER) for text in texts]
     if tagger == HANTA:
-        return [dict.fromkeys(_by_hanta(one), OTHER) for one in shown]
-    return [_highest(_roles(parsed)) for parsed in _spacy(tagger).pipe(shown)]
+        return [dict.fromkeys(_by_hanta(text), OTHER) for text in texts]
+    return [_highest(_roles(parsed)) for parsed in _spacy(tagger).pipe(texts)]
 
 
 def pipelines() -> dict[str, Pipeline]:
-    """The pipelines of spaCy on this machine, the best first, by name.
+    """The installed spaCy pipelines by name, the best first.
 
-    That of the folder $BERT4SO_SPACY, where it is set; then the English ones that are installed.
+    The pipeline in the folder $BERT4SO_SPACY, if set, comes before the installed English ones.
     """
     if find_spec("spacy") is None:
         return {}
-    found: dict[str, Pipeline] = {}
+    by_name: dict[str, Pipeline] = {}
     if folder := os.environ.get("BERT4SO_SPACY"):
-        own = _described(Path(folder), folder)
-        found[own.name] = own
+        own = _read_meta(Path(folder), folder)
+        by_name[own.name] = own
     for name in PIPELINES:
-        if place := _package(name):
-            found.setdefault(name, _described(place, name))
-    return found
+        if package := _package_folder(name):
+            by_name.setdefault(name, _read_meta(package, name))
+    return by_name
 
 
-def _package(name: str) -> Path | None:
-    """The folder of a package, where it is installed."""
+def _package_folder(name: str) -> Path | None:
+    """The folder of a package; None if it is not installed."""
     spec = find_spec(name)
-    places = spec.submodule_search_locations if spec else None
-    return Path(places[0]) if places else None
+    folders = spec.submodule_search_locations if spec else None
+    return Path(folders[0]) if folders else None
 
 
-def _described(folder: Path, place: str) -> Pipeline:
-    """What a pipeline says of itself."""
+def _read_meta(folder: Path, source: str) -> Pipeline:
+    """Read the meta.json of a pipeline."""
     try:
-        facts = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-        return Pipeline(f"{facts['lang']}_{facts['name']}", str(facts["version"]), place)
+        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        return Pipeline(f"{meta['lang']}_{meta['name']}", str(meta["version"]), source)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{folder}: not a pipeline of spaCy: {error}") from None
+        raise UserError(f"{folder}: not a spaCy pipeline: {error}") from None
 
 
-def _not_listed(sentence: str) -> Iterator[str]:
-    return (word for word in LETTERS.findall(sentence.lower()) if word not in NO_NOUNS)
+def _not_stop_words(sentence: str) -> Iterator[str]:
+    return (word for word in LETTERS.findall(sentence.lower()) if word not in STOP_WORDS)
 
 
 def _by_hanta(sentence: str) -> Iterator[str]:
     words = WORD.findall(sentence)
-    tags = _hanta().tag_sent([word[:LONGEST_WORD] for word in words], taglevel=0)
+    tags = _hanta().tag_sent([word[:MAX_TAGGED_WORD_CHARACTERS] for word in words], taglevel=0)
     for word, tag in zip(words, tags, strict=True):
-        # NN and NP are common and proper nouns in the tags of all its versions.
+        # In all versions of HanTa, NN and NP are the tags of common and proper nouns.
         if tag.startswith(("NN", "NP")) and LETTER.search(word):
             yield word.lower()
 
@@ -145,9 +146,9 @@ def _roles(parsed: Any) -> Iterator[tuple[str, int]]:
             yield token.lower_, ROLES.get(token.dep_, OTHER)
 
 
-def _highest(found: Iterable[tuple[str, int]]) -> Nouns:
+def _highest(roles: Iterable[tuple[str, int]]) -> Nouns:
     nouns: Nouns = {}
-    for noun, role in found:
+    for noun, role in roles:
         nouns[noun] = max(role, nouns.get(noun, role))
     return nouns
 
@@ -155,7 +156,7 @@ def _highest(found: Iterable[tuple[str, int]]) -> Nouns:
 @cache
 def _hanta() -> Any:
     module = import_module("HanTa.HanoverTagger")
-    # HanTa unpickles its model, and looks for a bare name in the current directory first.
+    # HanTa unpickles its model, and would look for a bare name in the current directory first.
     path = Path(str(module.__file__)).resolve().with_name("morphmodel_en.pgz")
     if not path.is_file():
         raise UserError(f"{path}: no such file: pip install --force-reinstall HanTa")
@@ -164,8 +165,8 @@ def _hanta() -> Any:
 
 @cache
 def _spacy(name: str) -> Any:
-    place = pipelines()[name].place
+    source = pipelines()[name].source
     try:
-        return import_module("spacy").load(place, exclude=["ner", "lemmatizer", "senter"])
+        return import_module("spacy").load(source, exclude=["ner", "lemmatizer", "senter"])
     except (ImportError, OSError, ValueError) as error:
-        raise UserError(f"spaCy cannot load {place}: {error}") from None
+        raise UserError(f"spaCy cannot load {source}: {error}") from None

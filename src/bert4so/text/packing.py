@@ -1,8 +1,7 @@
-"""Sentences to the one row that BERT4SO reads: ids, segments, where each sentence stands, what was
-cut.
+"""Pack the sentences of a document into one row: token ids, segments, positions, truncation.
 
-    [CLS] first sentence [SEP] [CLS] second sentence [SEP] ...
-      0     0     0        0     1     1      1        1
+[CLS] first sentence [SEP] [CLS] second sentence [SEP] ...
+  0     0     0        0     1     1      1        1
 """
 
 import json
@@ -34,20 +33,19 @@ from bert4so.io.model_files import (
 
 Kind = TypeVar("Kind", bound=np.generic)
 
-USEFUL = 8
-"""A sentence cut to fewer word pieces than this says too little to be ordered by."""
+MIN_WORD_PIECES = 8
+"""Minimum length that sentences are truncated to: fewer word pieces carry too little meaning."""
 
 MIN_POSITIONS = 68
-"""Room for two sentences of 32 word pieces, each with [CLS] and [SEP]: with less, nothing is
-ordered."""
+"""Room for two sentences of 32 word pieces, each with [CLS] and [SEP]."""
 
 MAX_POSITIONS = 1 << 16
 MAX_TOKENIZER_BYTES = 1 << 26
-"""The largest that are in use have half of it."""
+"""Twice the size of the largest tokenizers in use."""
 
 MAX_VOCABULARY = 2_000_000
 MAX_WORD_CHARACTERS = 1000
-"""The time that WordPiece takes grows with the square of a word's length."""
+"""WordPiece takes time quadratic in the length of a word."""
 
 _WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
 _REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -63,16 +61,16 @@ PATTERNS = frozenset(
         rf"(?i:{_ENDINGS})|{_WORDS}|\p{{N}}{{1,3}}|{_REST}",
     ]
 )
-"""The regular expressions that tokenizers in use have. With others, a match can take forever."""
+"""The regular expressions of known tokenizers. Matching an unknown one could take forever."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What an encoder wants to find in a row.
+    """The row format of an encoder.
 
-    cls, sep, pad, unknown: the ids of its special tokens.
-    positions:              how many tokens it can read at once.
-    segments:               whether it tells two kinds of sentences apart.
+    cls, sep, pad, unknown: ids of the special tokens.
+    positions:              maximum number of tokens per row.
+    segments:               whether the encoder has two segment embeddings.
     """
 
     cls: int
@@ -89,9 +87,9 @@ class Row:
 
     ids:      (m,) token ids.
     segments: (m,) 0 for the tokens of the first, third ... sentence, 1 for the others.
-    starts:   (n,) where the [CLS] of each sentence stands.
-    owners:   (m,) the sentence each word piece belongs to; -1 for [CLS] and [SEP].
-    cut:      (n,) True for a sentence that did not fit whole.
+    starts:   (n,) position of the [CLS] of each sentence.
+    owners:   (m,) index of the sentence of each word piece; -1 for [CLS] and [SEP].
+    cut:      (n,) True for a truncated sentence.
     """
 
     ids: NDArray[np.int64]
@@ -103,7 +101,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows of up to m tokens and n sentences, padded on the right. The fields of `Row`, and
+    """A batch of rows of up to m tokens and n sentences, padded on the right: as `Row`, and
 
     real: (rows, m) True for a token, False for padding.
     mask: (rows, n) True for a sentence, False for padding.
@@ -125,43 +123,43 @@ class _Remembered(threading.local):
 
 
 class Packer:
-    """A tokenizer, and the layout of the rows it fills.
+    """Convert documents to rows with a tokenizer.
 
-    It may be used by many threads at once.
+    A packer is thread-safe.
 
-    place: where the tokenizer comes from, for an error.
+    source: where the tokenizer comes from, for error messages.
     """
 
-    def __init__(self, tokenizer: Tokenizer, layout: Layout, place: str = "the tokenizer") -> None:
-        # Tokenizers come with settings of their own for both, kept in their file.
+    def __init__(self, tokenizer: Tokenizer, layout: Layout, source: str = "the tokenizer") -> None:
+        # The file of a tokenizer may enable both.
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        # "[SEP]" in a user's text is five letters and two brackets, not the end of a sentence.
+        # "[SEP]" in a user's text must not become a special token.
         tokenizer.encode_special_tokens = True
         self.tokenizer = tokenizer
         self.layout = layout
-        self.place = place
+        self.source = source
         self._remembered = _Remembered()
 
     def __reduce__(self) -> tuple[type["Packer"], tuple[Tokenizer, Layout, str]]:
-        """Pickle what a packer is made of: a tokenizer does not pickle all of its settings."""
-        return type(self), (self.tokenizer, self.layout, self.place)
+        """Pickle the constructor's arguments: a tokenizer does not pickle all of its settings."""
+        return type(self), (self.tokenizer, self.layout, self.source)
 
     def pieces(self, sentences: Sequence[str]) -> list[list[int]]:
-        """The word pieces of each sentence; a sentence that has none is one unknown word."""
-        known = self._remembered.pieces
-        if known is None:
+        """The word pieces of each sentence; a sentence without any becomes one unknown token."""
+        cache = self._remembered.pieces
+        if cache is None:
             return self._tokenize(sentences)
-        missing = [sentence for sentence in dict.fromkeys(sentences) if sentence not in known]
-        known.update(zip(missing, self._tokenize(missing), strict=True))
-        return [known[sentence] for sentence in sentences]
+        missing = [sentence for sentence in dict.fromkeys(sentences) if sentence not in cache]
+        cache.update(zip(missing, self._tokenize(missing), strict=True))
+        return [cache[sentence] for sentence in sentences]
 
     @contextmanager
     def remembering(self) -> Iterator[None]:
         """Tokenize each sentence once in this block, in the thread that enters it.
 
-        On the way from a document to its rows, the word pieces are asked for once for its length,
-        and again by each pass and window. After the block they are forgotten.
+        Word pieces are needed once for the length of a document, and again in each pass and window.
+        They are forgotten at the end of the block.
         """
         self._remembered.pieces = {}
         try:
@@ -170,14 +168,14 @@ class Packer:
             self._remembered.pieces = None
 
     def _tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
-        # JSON can hold half of a surrogate pair, which is no text: to the tokenizer it is a "?".
+        # JSON can contain lone surrogates, which the tokenizer refuses: replace them by "?".
         texts = [sentence.encode(errors="replace").decode() for sentence in sentences]
         try:
             encoded = self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        except BaseException as error:  # a panic of tokenizers is no Exception
+        except BaseException as error:  # a panic in tokenizers is not an Exception
             if is_interrupt(error):
                 raise
-            raise UserError(f"{self.place}: it cannot split a text: {first_line(error)}") from None
+            raise UserError(f"{self.source}: cannot tokenize a text: {first_line(error)}") from None
         return [encoding.ids or [self.layout.unknown] for encoding in encoded]
 
     def pack(self, sentences: Sequence[str]) -> Row:
@@ -185,7 +183,7 @@ class Packer:
         return self.pack_all([sentences])[0]
 
     def pack_all(self, documents: Sequence[Sequence[str]]) -> list[Row]:
-        """The rows of some documents, whose sentences the tokenizer gets all at once."""
+        """The rows of some documents, whose sentences are tokenized in one batch."""
         pieces = iter(self.pieces([sentence for document in documents for sentence in document]))
         return [self._row(list(islice(pieces, len(document)))) for document in documents]
 
@@ -205,7 +203,7 @@ class Packer:
         )
 
     def stack(self, rows: Sequence[Row]) -> Rows:
-        """Rows of whatever length, side by side."""
+        """Pad rows of different lengths to a batch."""
         return Rows(
             ids=_padded([row.ids for row in rows], self.layout.pad),
             real=_padded([np.ones(len(row.ids), np.bool_) for row in rows], False),
@@ -217,42 +215,42 @@ class Packer:
         )
 
     def save(self, folder: Path) -> None:
-        """Write all that `load` needs."""
+        """Write the files that `load` reads."""
         self.tokenizer.save(str(folder / "tokenizer.json"))
         (folder / "layout.json").write_text(json.dumps(asdict(self.layout), indent=1) + "\n")
 
     @classmethod
     def load(cls, folder: Path) -> "Packer":
-        """What `save` wrote."""
+        """Read the files that `save` wrote."""
         path = folder / "tokenizer.json"
         tokenizer = _parse_tokenizer(read_text(path, MAX_TOKENIZER_BYTES), path)
         return cls(tokenizer, _read_layout(folder / "layout.json"), str(path))
 
 
 def _read_layout(path: Path) -> Layout:
-    given = read_object(path)
-    check_keys(path, given, [field.name for field in fields(Layout)])
+    values = read_object(path)
+    check_keys(path, values, [field.name for field in fields(Layout)])
     cls, sep, pad, unknown = (
-        integer(path, given, token, 0, MAX_VOCABULARY) for token in ("cls", "sep", "pad", "unknown")
+        integer(path, values, name, 0, MAX_VOCABULARY) for name in ("cls", "sep", "pad", "unknown")
     )
     return Layout(
         cls=cls,
         sep=sep,
         pad=pad,
         unknown=unknown,
-        positions=integer(path, given, "positions", MIN_POSITIONS, MAX_POSITIONS),
-        segments=boolean(path, given, "segments"),
+        positions=integer(path, values, "positions", MIN_POSITIONS, MAX_POSITIONS),
+        segments=boolean(path, values, "segments"),
     )
 
 
 def _parse_tokenizer(text: str, path: Path) -> Tokenizer:
-    """The tokenizer of a JSON text; refused where splitting a text could take forever."""
-    # Most have nothing of the kind, and parsing takes longer than all else. A key may be escaped.
+    """Load a tokenizer from JSON; refuse one with which tokenizing could take forever."""
+    # Parsing the JSON is slow, and most tokenizers have no such parts. A key may be escaped.
     if any(mark in text for mark in ("Regex", "Replace", "\\u")):
         check_patterns(parse_json(text, path), path)
     try:
         tokenizer = Tokenizer.from_str(text)
-    except BaseException as error:  # of tokenizers; a panic is no Exception
+    except BaseException as error:  # a panic in tokenizers is not an Exception
         if is_interrupt(error):
             raise
         raise UserError(f"{path}: not a tokenizer: {first_line(error)}") from None
@@ -265,7 +263,7 @@ def _parse_tokenizer(text: str, path: Path) -> Tokenizer:
 
 
 def check_patterns(tokenizer: object, path: Path) -> None:
-    """Refuse the JSON of a tokenizer with an unknown regular expression, or that lengthens text."""
+    """Refuse a tokenizer (as JSON) with an unknown regular expression, or that lengthens text."""
     for part in _objects(tokenizer):
         pattern = part.get("Regex")
         if isinstance(pattern, str) and pattern not in PATTERNS:
@@ -274,33 +272,33 @@ def check_patterns(tokenizer: object, path: Path) -> None:
                 f"{quote(pattern)}"
             )
         if part.get("type") == "Replace" and not _keeps_length(part):
-            raise UserError(f"{path}: the tokenizer replaces text by longer text")
+            raise UserError(f"{path}: the tokenizer replaces text with longer text")
 
 
 def _objects(value: object) -> Iterator[dict[str, Any]]:
-    """All objects in a JSON value, but for vocabularies, which hold numbers only."""
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
+    """All objects in a JSON value. Scalars, such as those of vocabularies, are not visited."""
+    stack = [value]
+    while stack:
+        value = stack.pop()
         if isinstance(value, dict):
             yield value
-            waiting += [inner for inner in value.values() if isinstance(inner, dict | list)]
+            stack += [inner for inner in value.values() if isinstance(inner, dict | list)]
         elif isinstance(value, list):
-            waiting += [inner for inner in value if isinstance(inner, dict | list)]
+            stack += [inner for inner in value if isinstance(inner, dict | list)]
 
 
 def _keeps_length(replace: dict[str, Any]) -> bool:
-    """Whether what is replaced becomes no longer: a chain that doubles a text fills the memory."""
+    """Whether a replacement never lengthens text: repeated doubling would fill the memory."""
     pattern, content = replace.get("pattern"), replace.get("content")
     if not isinstance(pattern, dict) or not isinstance(content, str):
         return False
-    # What a known regular expression finds is at least one character.
+    # A match of a known regular expression has at least one character.
     shortest = pattern.get("String", " ")
     return isinstance(shortest, str) and 0 < len(shortest) >= len(content)
 
 
 def _padded(rows: Sequence[NDArray[Kind]], filler: int | bool) -> NDArray[Kind]:
-    """(rows, longest) the rows, each filled up on the right."""
+    """(rows, longest) the rows, padded on the right with `filler`."""
     table = np.full((len(rows), max(map(len, rows))), filler, dtype=rows[0].dtype)
     for line, row in zip(table, rows, strict=True):
         line[: len(row)] = row
@@ -308,19 +306,19 @@ def _padded(rows: Sequence[NDArray[Kind]], filler: int | bool) -> NDArray[Kind]:
 
 
 def kept_lengths(lengths: Sequence[int], positions: int) -> list[int]:
-    """How many pieces of each sentence fit a row of so many positions, [CLS] and [SEP] included.
+    """Number of word pieces to keep of each sentence, so that all fit a row with [CLS] and [SEP].
 
-    The longest give way first: all are cut down to one length, the greatest that fits; what is
-    then left over goes piece by piece to the first of those that were cut.
+    The longest sentences are truncated first, all to the greatest common length that fits; the
+    remaining positions go, one each, to the first truncated sentences.
     """
     room = positions - 2 * len(lengths)
     if sum(lengths) <= room:
         return list(lengths)
-    if room < sum(min(length, USEFUL) for length in lengths):
+    if room < sum(min(length, MIN_WORD_PIECES) for length in lengths):
         raise UserError(
             f"a document of {len(lengths)} sentences and {sum(lengths)} word pieces is too long: "
-            f"the model reads {positions} at once, "
-            f"which is room for {positions // (USEFUL + 2)} sentences of {USEFUL}"
+            f"the model reads {positions} tokens, which is enough for "
+            f"{positions // (MIN_WORD_PIECES + 2)} sentences of {MIN_WORD_PIECES} word pieces"
         )
 
     def total(longest: int) -> int:

@@ -1,7 +1,7 @@
-"""The nouns of many sentences: each sentence is tagged once, a corpus on all cores.
+"""Tag the nouns of many sentences, each only once; a corpus is tagged on all cores.
 
-What is found in a corpus is kept for the next run: in the folder $BERT4SO_CACHE, else in that which
-the user has for such things. Where neither can be written, it is found again the next time.
+The nouns of a corpus are cached for later runs in the folder $BERT4SO_CACHE, or else in the user's
+cache folder. If the cache cannot be written, the corpus is tagged again next time.
 """
 
 import json
@@ -26,88 +26,89 @@ from bert4so.text.nouns import (
     full_name,
 )
 
-FORM = 1
-"""Of what is kept: another number where `nouns` comes to find others than before."""
+CACHE_VERSION = 1
+"""Version of the cache. Increase it when `nouns` changes so that it finds other nouns."""
 
 ROLE_NUMBERS = (OTHER, OBJECT, SUBJECT)
 
-CHUNK = 256
-"""Sentences that are tagged, and kept, at a time."""
+CHUNK_SENTENCES = 256
+"""Number of sentences that are tagged and cached at a time."""
 
-ALONE = 2000
-"""Up to so many sentences are tagged before other processes would be ready to help."""
+MAX_IN_PROCESS_SENTENCES = 2000
+"""Up to this number, tagging in this process is faster than starting others."""
 
-PASSING = 100_000
-"""Sentences of no corpus: when so many are remembered, they are forgotten."""
+MAX_UNSAVED_SENTENCES = 100_000
+"""Size of the memory cache for sentences outside a corpus; it is cleared when exceeded."""
 
 
 class Tagger:
-    """Finds the nouns of sentences.
+    """Find the nouns of sentences.
 
-    tagger: one of those that `nouns` knows.
-    name:   the same with its version.
+    tagger: a tagger of `bert4so.text.nouns`.
+    name:   the tagger with its version.
     """
 
-    def __init__(self, wanted: str = "") -> None:
-        self.tagger = find_tagger(wanted)
+    def __init__(self, tagger: str = "") -> None:
+        self.tagger = find_tagger(tagger)
         self.name = full_name(self.tagger)
-        # As JSON, which takes a fraction of the memory.
+        # Nouns as JSON, which takes a fraction of the memory.
         self._corpus: dict[str, str] = {}
-        self._passing: dict[str, str] = {}
+        self._unsaved: dict[str, str] = {}
 
     def __call__(self, sentences: Sequence[str]) -> list[Nouns]:
-        """The nouns of each sentence. Those of sentences of no corpus are not kept on disk."""
+        """The nouns of each sentence; those outside a prepared corpus are cached in memory only."""
         if self.tagger == WORDS:
             return find_nouns(WORDS, sentences)
-        if len(self._passing) > PASSING:
-            self._passing.clear()
-        known = {s: self._corpus.get(s) or self._passing.get(s, "") for s in sentences}
-        new = [s for s, found in known.items() if not found]
+        if len(self._unsaved) > MAX_UNSAVED_SENTENCES:
+            self._unsaved.clear()
+        known = {s: self._corpus.get(s) or self._unsaved.get(s, "") for s in sentences}
+        new = [s for s, nouns in known.items() if not nouns]
         if new:
-            found = _as_json(new, find_nouns(self.tagger, new))
-            self._passing |= found
-            known |= found
+            tagged = _as_json(new, find_nouns(self.tagger, new))
+            self._unsaved |= tagged
+            known |= tagged
         return [json.loads(known[s]) for s in sentences]
 
     def prepare(self, sentences: Iterable[str]) -> None:
-        """Find the nouns of a corpus, or look up what an earlier run has found."""
+        """Tag the sentences of a corpus, or read their nouns from the cache."""
         if self.tagger == WORDS:
             return
         cache = Cache(self.name)
         new = {self._key(s): s for s in sentences if s not in self._corpus}
-        for key, kept in cache.read(new):
-            self._corpus[new.pop(key)] = kept
-        with progress_bar(f"nouns by {self.name}", len(new), shown=bool(new)) as advance:
-            for some, nouns in self._tagged(list(new.values())):
-                found = _as_json(some, nouns)
-                self._corpus |= found
-                cache.write({self._key(s): found[s] for s in some})
-                advance(len(some))
+        for key, nouns_json in cache.read(new):
+            self._corpus[new.pop(key)] = nouns_json
+        with progress_bar(f"tagging nouns with {self.name}", len(new), shown=bool(new)) as advance:
+            for chunk, nouns in self._tagged(list(new.values())):
+                tagged = _as_json(chunk, nouns)
+                self._corpus |= tagged
+                cache.write({self._key(s): tagged[s] for s in chunk})
+                advance(len(chunk))
 
     def _tagged(self, sentences: list[str]) -> Iterator[tuple[list[str], list[Nouns]]]:
-        """The sentences, some at a time, with their nouns."""
-        chunks = [sentences[k : k + CHUNK] for k in range(0, len(sentences), CHUNK)]
-        if len(sentences) <= ALONE:
-            yield from ((some, find_nouns(self.tagger, some)) for some in chunks)
+        """Yield the sentences in chunks, with their nouns."""
+        starts = range(0, len(sentences), CHUNK_SENTENCES)
+        chunks = [sentences[start : start + CHUNK_SENTENCES] for start in starts]
+        if len(sentences) <= MAX_IN_PROCESS_SENTENCES:
+            yield from ((chunk, find_nouns(self.tagger, chunk)) for chunk in chunks)
             return
-        # Not forked: torch or a progress bar may have threads here.
+        # Not fork: torch or a progress bar may have started threads.
         pool = ProcessPoolExecutor(min(len(chunks), os.cpu_count() or 1), get_context("spawn"))
         try:
-            found = pool.map(find_nouns, [self.tagger] * len(chunks), chunks)
-            yield from zip(chunks, found, strict=True)
+            nouns = pool.map(find_nouns, [self.tagger] * len(chunks), chunks)
+            yield from zip(chunks, nouns, strict=True)
         finally:
             pool.shutdown(cancel_futures=True)
 
     def _key(self, sentence: str) -> str:
-        text = f"{FORM}\n{self.name}\n{sentence}"
+        text = f"{CACHE_VERSION}\n{self.name}\n{sentence}"
         return sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 class Cache:
-    """A file of what a tagger has found: a key, a tab and JSON a line.
+    """The cache file of a tagger: one key, tab and JSON per line.
 
-    It is only added to, some lines at a time, by as many processes as there are. A line that a
-    killed process has left unfinished is passed over.
+    Several processes may append to it at the same time. An incomplete line, left by a killed
+    process, is skipped.
     """
 
     def __init__(self, name: str) -> None:
@@ -115,40 +116,43 @@ class Cache:
         file = f"nouns-{re.sub('[^a-z0-9.]+', '-', name.lower())}.tsv"
         self.path = folder / file if folder else None
 
-    def read(self, wanted: Container[str]) -> Iterator[tuple[str, str]]:
-        """The wanted keys that are in it, and what was found; `wanted` may lose what is given."""
+    def read(self, keys: Container[str]) -> Iterator[tuple[str, str]]:
+        """Yield each of the keys that is cached, with its value.
+
+        The caller may remove a key from `keys` when it has been yielded.
+        """
         if self.path is None or not self.path.is_file():
             return
         try:
             with self.path.open(encoding="ascii", errors="replace") as lines:
                 for line in lines:
-                    key, _, found = line.rstrip("\n").partition("\t")
-                    if key in wanted and _is_whole(found):
-                        yield key, found
+                    key, _, value = line.rstrip("\n").partition("\t")
+                    if key in keys and _is_valid(value):
+                        yield key, value
         except OSError as error:
             self._give_up(error)
 
-    def write(self, found: Mapping[str, str]) -> None:
-        """Add to it, by key."""
+    def write(self, values: Mapping[str, str]) -> None:
+        """Append values by key."""
         if self.path is None:
             return
-        # A new line first: the last one may be unfinished.
-        text = "\n" + "".join(f"{key}\t{nouns}\n" for key, nouns in found.items())
+        # Start with a line break: the last line may be incomplete.
+        text = "\n" + "".join(f"{key}\t{nouns}\n" for key, nouns in values.items())
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # In one go, so that the lines of two processes do not mix.
+            # In a single write, so that the lines of two processes do not mix.
             with self.path.open("ab", buffering=0) as file:
                 file.write(text.encode("ascii"))
         except OSError as error:
             self._give_up(error)
 
     def _give_up(self, error: OSError) -> None:
-        say(f"nouns are not kept for the next run: {os_message(error)}")
+        say(f"cannot cache nouns for later runs: {os_message(error)}")
         self.path = None
 
 
 def cache_folder() -> Path | None:
-    """Where things are kept that could be found again; None where the user has no home."""
+    """The folder for cached data; None if the user has no home folder."""
     if given := os.environ.get("BERT4SO_CACHE"):
         return Path(given)
     if given := os.environ.get("XDG_CACHE_HOME"):
@@ -163,10 +167,10 @@ def _as_json(sentences: Sequence[str], nouns: Sequence[Nouns]) -> dict[str, str]
     return dict(zip(sentences, map(json.dumps, nouns), strict=True))
 
 
-def _is_whole(found: str) -> bool:
-    """Whether this is the complete JSON of some nouns."""
+def _is_valid(value: str) -> bool:
+    """Whether a cached value is the complete JSON of some nouns."""
     try:
-        nouns = json.loads(found)
+        nouns = json.loads(value)
     except (ValueError, RecursionError):
         return False
     return isinstance(nouns, dict) and all(role in ROLE_NUMBERS for role in nouns.values())

@@ -1,4 +1,4 @@
-"""The words of a corpus, each with a number."""
+"""The vocabulary of a corpus: words and their ids."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Self
 
 from bert4so.document import Document
 from bert4so.errors import UserError
-from bert4so.io.lines import read_lines, usable
+from bert4so.io.lines import read_lines, text_of
 from bert4so.io.model_files import parse_json, read_text
 
 PADDING, UNKNOWN = 0, 1
@@ -18,12 +18,12 @@ WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def words(sentence: str) -> list[str]:
-    """The words and signs of a sentence, in lower case."""
+    """The words and punctuation marks of a sentence, in lower case."""
     return WORD.findall(sentence.lower())
 
 
 class Vocabulary:
-    """Words by number; 0 is padding, 1 is every word that it does not have."""
+    """Map words to ids; 0 is padding, 1 is any unknown word."""
 
     def __init__(self, known: Sequence[str]) -> None:
         self.known = list(known)
@@ -34,19 +34,19 @@ class Vocabulary:
 
     @classmethod
     def of(cls, documents: Iterable[Document], most: int) -> Self:
-        """The words that are most frequent in some documents; of equals, by the alphabet."""
+        """The most frequent words of some documents, at most `most`; ties in alphabetical order."""
         counts = Counter(
-            word for document in documents for one in document.sentences for word in words(one)
+            word for document in documents for text in document.sentences for word in words(text)
         )
         ranked = sorted(counts, key=lambda word: (-counts[word], word))
         return cls(ranked[:most])
 
     def ids(self, sentence: str) -> list[int]:
-        """The numbers of a sentence's words; a sentence that has none is one unknown word."""
+        """The ids of a sentence's words; a sentence without words becomes one unknown word."""
         return [self.number.get(word, UNKNOWN) for word in words(sentence)] or [UNKNOWN]
 
     def save(self, path: Path) -> None:
-        """Write the words, as JSON."""
+        """Write the words as JSON."""
         path.write_text(json.dumps(self.known, ensure_ascii=False) + "\n", encoding="utf-8")
 
     @classmethod
@@ -59,22 +59,24 @@ class Vocabulary:
 
 
 def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> dict[int, list[float]]:
-    """The vectors of the words that are in both: GloVe's text form, a word and its numbers a line.
+    """Read word vectors by word id from GloVe's text format: one word and its vector per line.
 
-    By the numbers of the words.
+    Words that are not in the vocabulary are skipped.
     """
-    found: dict[int, list[float]] = {}
+    vectors: dict[int, list[float]] = {}
     for number, line in enumerate(read_lines(path), start=1):
-        # A word may have spaces in it; that the first has none tells how long a vector is.
-        word, *numbers = usable(line).rstrip().rsplit(" ", width if number > 1 else -1)
-        known = vocabulary.number.get(word)
-        if len(numbers) != width and (known or number == 1):
-            raise UserError(f"{path}:{number}: a vector of {len(numbers)}: wanted {width} numbers")
+        # Words may contain spaces. The first has none, so the width of the vectors can be checked.
+        word, *values = text_of(line).rstrip().rsplit(" ", width if number > 1 else -1)
+        word_id = vocabulary.number.get(word)
+        if len(values) != width and (word_id or number == 1):
+            raise UserError(
+                f"{path}:{number}: the vector must have {width} values (got {len(values)})"
+            )
         try:
-            if known:
-                found[known] = [float(each) for each in numbers]
+            if word_id:
+                vectors[word_id] = [float(value) for value in values]
         except ValueError as error:
             raise UserError(f"{path}:{number}: {error}") from None
-    if not found:
-        raise UserError(f"{path}: none of the corpus's words in it")
-    return found
+    if not vectors:
+        raise UserError(f"{path}: contains none of the words of the corpus")
+    return vectors

@@ -1,1 +1,1 @@
-"""Training a system."""
+"""Train a system."""

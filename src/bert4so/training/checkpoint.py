@@ -1,6 +1,6 @@
-"""A trained model on disk. Everything in its folder is data: nothing is executed or unpickled.
+"""A trained model on disk. Its folder contains data only: nothing is executed or unpickled.
 
-run.toml            the configuration, every default spelled out
+run.toml            the configuration, including defaults
 model.safetensors   the weights
 input/              tokenizer or vocabulary, and the encoder's configuration
 """
@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save
 from bert4so.config.schema import RunConfig
 from bert4so.config.toml import dump_toml
 from bert4so.errors import UserError, quote
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 from bert4so.io.model_files import first_line
 from bert4so.modeling.base import OrderingModel
 from bert4so.modeling.inputs.joined_input import JoinedInput
@@ -27,23 +27,23 @@ from bert4so.systems.saved_model import Tensors, build_saved
 from bert4so.text.packing import Packer
 
 FORMAT = "1"
-"""The format of the folder. A folder of another format is refused."""
+"""The format of the folder; others are refused."""
 
 TYPES = {torch.float32: "F32", torch.int64: "I64", torch.bool: "BOOL"}
-"""The types of weights, as safetensors calls them."""
+"""Names of data types in safetensors."""
 
 
 def save_model(folder: Path, run: RunConfig, model: OrderingModel[Any]) -> None:
-    """Write a model. The weights come last: a folder that has them is complete.
+    """Write a model. The weights come last: if they exist, the folder is complete.
 
-    Its input does not change during training and is written only once.
+    The model's input does not change during training and is written only once.
     """
     if not (folder / "input").exists():
         save_input(folder, model)
-    write_whole(folder / "run.toml", dump_toml(run).encode())
+    write_atomic(folder / "run.toml", dump_toml(run).encode())
     tensors = {name: tensor.contiguous().cpu() for name, tensor in model.state_dict().items()}
     facts = {"bert4so": FORMAT, "sha256": _checksum(tensors)}
-    write_whole(folder / "model.safetensors", save(tensors, facts))
+    write_atomic(folder / "model.safetensors", save(tensors, facts))
 
 
 def save_input(folder: Path, model: OrderingModel[Any]) -> None:
@@ -57,7 +57,7 @@ def save_input(folder: Path, model: OrderingModel[Any]) -> None:
 
 
 def load_run(folder: Path) -> RunConfig:
-    """The run that made the model of a folder."""
+    """Read the configuration of the run that trained the model of a folder."""
     weights = folder / "model.safetensors"
     if not weights.is_file() or not (folder / "run.toml").is_file():
         raise UserError(f"{folder}: no model here: must be a folder that `bert4so train` wrote")
@@ -66,7 +66,7 @@ def load_run(folder: Path) -> RunConfig:
 
 
 def load_model(folder: Path) -> tuple[RunConfig, OrderingModel[Any]]:
-    """The model of a folder, ready to order, and the run that made it."""
+    """Load the model of a folder, ready to order, and the configuration of its run."""
     run, weights = load_run(folder), folder / "model.safetensors"
     model = build_saved(run, folder / "input", lambda described: _check_shapes(weights, described))
     model.load_state_dict(load_weights(weights))
@@ -94,7 +94,7 @@ def _checksum(tensors: Tensors) -> str:
 
 
 def _check_format(weights: Path) -> None:
-    """Refuse a file that is incomplete, or not of the format that this version reads."""
+    """Raise `UserError` for a file that is incomplete or has another format."""
     try:
         with safe_open(weights, framework="pt") as file:
             version = (file.metadata() or {}).get("bert4so")
@@ -110,16 +110,16 @@ def _check_format(weights: Path) -> None:
 
 
 def _check_shapes(weights: Path, described: Tensors) -> None:
-    """Refuse weights that are not those of the model described; none of them is loaded."""
+    """Raise `UserError` unless the weights match the described model; loads none of them."""
     with safe_open(weights, framework="pt") as file:
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
         stored = {name: _shown(s.get_dtype(), s.get_shape()) for name, s in slices.items()}
-    wanted = {name: _shown(TYPES.get(t.dtype, ""), t.shape) for name, t in described.items()}
-    for name in sorted(stored.keys() | wanted.keys()):
-        if stored.get(name) != wanted.get(name):
-            has, asked = stored.get(name, "missing"), wanted.get(name, "no such weight")
+    expected = {name: _shown(TYPES.get(t.dtype, ""), t.shape) for name, t in described.items()}
+    for name in sorted(stored.keys() | expected.keys()):
+        if stored.get(name) != expected.get(name):
+            actual, model = stored.get(name, "missing"), expected.get(name, "no such weight")
             raise UserError(
-                f"{weights}: {quote(name)} is {has}, but run.toml and input/ describe {asked}"
+                f"{weights}: {quote(name)} is {actual}, but run.toml and input/ describe {model}"
             )
 
 
@@ -128,11 +128,11 @@ def _shown(kind: str, shape: Sequence[int]) -> str:
 
 
 def set_threads(threads: int | None) -> None:
-    """Let PyTorch use so many threads in this process; None: as many as it does."""
+    """Set the number of PyTorch's threads in this process; None leaves it unchanged."""
     if threads is not None:
         torch.set_num_threads(threads)
 
 
 def packer_of(model: OrderingModel[Any]) -> Packer | None:
-    """What fills the rows of a model that reads a document as one row; None for the others."""
+    """The packer of a model that reads a document as one row; None for other models."""
     return model.input.packer if isinstance(model.input, JoinedInput) else None

@@ -1,4 +1,4 @@
-"""How long work takes, whatever else the machine does meanwhile."""
+"""Measure time so that other work on the machine does not count."""
 
 import time
 
@@ -6,22 +6,22 @@ import torch
 
 
 class Clock:
-    """Runs from when it is made.
+    """Starts when it is created.
 
-    on_cpu: whether the work is; on another device the CPU mostly waits.
+    on_cpu: whether the work runs on the CPU; otherwise the CPU mostly waits for a device.
     """
 
     def __init__(self, on_cpu: bool) -> None:
         self.on_cpu = on_cpu
-        self.began, self.used = time.perf_counter(), time.process_time()
+        self.start, self.cpu_start = time.perf_counter(), time.process_time()
 
     def seconds(self) -> float:
-        """By the clock on the wall."""
-        return time.perf_counter() - self.began
+        """Wall-clock time."""
+        return time.perf_counter() - self.start
 
-    def spent(self) -> float:
-        """CPU time by thread; on another device, time by the clock until it is done."""
+    def cpu_seconds(self) -> float:
+        """CPU time divided by the number of threads; wall-clock time on another device."""
         if self.on_cpu:
-            return (time.process_time() - self.used) / torch.get_num_threads()
+            return (time.process_time() - self.cpu_start) / torch.get_num_threads()
         torch.accelerator.synchronize()
         return self.seconds()

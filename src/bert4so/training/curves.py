@@ -1,4 +1,4 @@
-"""The history of a run as lines, as TensorBoard's files, and as a picture."""
+"""Write the history of a run as JSON lines, as TensorBoard files, and as a plot."""
 
 import json
 import threading
@@ -14,14 +14,17 @@ from matplotlib.figure import Figure
 
 from bert4so.training.history import History, Step, Validation
 
+KEYS = {"padded_tokens": "cells", "cpu_seconds": "spent"}
+"""Keys in history.jsonl that differ from the names of the fields of `Step`."""
+
 
 class Recorder:
-    """Writes history.jsonl as it happens, and TensorBoard's files where that is installed."""
+    """Writes history.jsonl during training, and TensorBoard files if TensorBoard is installed."""
 
     def __init__(self, folder: Path | None, history: History) -> None:
-        """Begin with the history so far; steps that were lost by a stop are dropped.
+        """Rewrite the history so far, without steps after the snapshot that a run resumes from.
 
-        folder: None, in all processes but the main one, writes nothing.
+        folder: None, in all processes except the main one, writes nothing.
         """
         self.folder = folder or Path()
         self.lines = None if folder is None else (folder / "history.jsonl").open("w")
@@ -36,7 +39,7 @@ class Recorder:
         return self
 
     def __exit__(self, *error: object) -> None:
-        with ExitStack() as steps:  # all of them, whatever fails; the last comes first
+        with ExitStack() as steps:  # runs all of them even if one fails, the last one first
             steps.callback(setattr, threading, "excepthook", self.usual_hook)
             steps.callback(self._close_board)
             steps.callback(self._close_lines)
@@ -55,7 +58,8 @@ class Recorder:
     def _write(self, event: Step | Validation) -> None:
         if self.lines is not None:
             with _naming(self.folder / "history.jsonl"):
-                self.lines.write(json.dumps(asdict(event)) + "\n")
+                record = {KEYS.get(name, name): value for name, value in asdict(event).items()}
+                self.lines.write(json.dumps(record) + "\n")
                 self.lines.flush()
 
     def _plot(self, step: int, values: dict[str, float]) -> None:
@@ -75,14 +79,14 @@ class Recorder:
                 self.board.close()
 
     def _in_thread(self, args: threading.ExceptHookArgs) -> None:
-        """Print no traceback of a full disk in TensorBoard's thread: its next call raises it."""
+        """Ignore OS errors, such as a full disk, in TensorBoard's thread: the next call raises."""
         if not issubclass(args.exc_type, OSError):
             self.usual_hook(args)
 
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Name the path in an error of the operating system: a failed write does not."""
+    """Add the path to an OSError: that of a failed write has none."""
     try:
         yield
     except OSError as error:
@@ -90,7 +94,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _board(folder: Path, step: int) -> Any:
-    """TensorBoard's writer, where that is installed; what it has of later steps is dropped."""
+    """TensorBoard's writer, or None if it is not installed; discards events from `step` on."""
     if find_spec("tensorboard") is None:
         return None
     from torch.utils.tensorboard import SummaryWriter
@@ -98,8 +102,8 @@ def _board(folder: Path, step: int) -> Any:
     return SummaryWriter(str(folder / "tensorboard"), purge_step=step)
 
 
-def draw(history: History, path: Path) -> None:
-    """A PNG: the loss on the left, validation on the right."""
+def plot_history(history: History, path: Path) -> None:
+    """Write a PNG: the loss on the left, validation metrics on the right."""
     figure = Figure(figsize=(9, 3.5), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)

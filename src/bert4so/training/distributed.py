@@ -1,13 +1,13 @@
-"""The processes that share one job, where many were started: torchrun, accelerate launch."""
+"""The processes of a distributed job, started by torchrun or accelerate launch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
 
-# Before the group of processes is made: this module's functions have the group that was there at
-# its import as a default, and would hold it, with its threads, until the interpreter ends; a
-# thread may then abort a process that is done.
+# Must be imported before the process group is created: functions of this module have the group
+# that exists at import time as a default argument, which would keep the group and its threads alive
+# until the interpreter exits. A thread can then abort a process that has finished.
 import torch.distributed.nn
 from accelerate import PartialState
 from accelerate.utils import gather_object
@@ -20,19 +20,19 @@ from bert4so.modeling.base import OrderingModel
 
 
 def on_cpu() -> bool:
-    """What accelerate is to be told: not asked to use the CPU, each process there works alone."""
+    """Whether there is no accelerator. accelerate must know: else CPU processes work separately."""
     return not torch.accelerator.is_available()
 
 
 def processes() -> PartialState:
-    """Which of how many processes this is, and its device."""
+    """The number of processes, the index of this one, and its device."""
     return PartialState(cpu=on_cpu())
 
 
 def shutdown_processes() -> None:
-    """End the work that is shared, when all have come so far.
+    """Wait for all processes, then close the process group.
 
-    A process that ends while others still talk to it may take them with it.
+    A process that exits while others still communicate with it can make them fail.
     """
     processes().wait_for_everyone()
     processes().destroy_process_group()
@@ -40,9 +40,9 @@ def shutdown_processes() -> None:
 
 @contextmanager
 def refuse_together() -> Iterator[None]:
-    """Raise in every process what one of them raises in the block.
+    """Raise in all processes if one of them raises in the block.
 
-    Otherwise the others would wait for a process that has ended. All processes must enter.
+    Otherwise the others would wait forever for the process that failed. All processes must enter.
     """
     own: UserError | OSError | None = None
     try:
@@ -55,7 +55,7 @@ def refuse_together() -> Iterator[None]:
 
 
 def take_device(backend: Backend) -> None:
-    """Let a model work on the device of its process; other backends have none."""
+    """Move a model to the device of its process; other backends stay as they are."""
     if isinstance(backend, OrderingModel):
         backend.to(processes().device)
 
@@ -66,9 +66,10 @@ def solve_together(
     seed: int | str,
     advance: Callable[[int], None] = lambda done: None,
 ) -> list[Prediction]:
-    """Every document solved by one of the processes; each of them has all, in the order given.
+    """Solve a share of the documents in each process; all processes return all predictions.
 
-    `advance` is told how many this process has solved.
+    Predictions are in the order of the documents. Calls `advance` with the number of documents that
+    this process has solved.
     """
     state = processes()
     own = documents[state.process_index :: state.num_processes]

@@ -1,4 +1,4 @@
-"""What happened in a training run, step by step."""
+"""The steps and validations of a training run."""
 
 from dataclasses import dataclass, field
 from statistics import median
@@ -8,12 +8,14 @@ from bert4so.evaluation.metrics import Metrics
 
 @dataclass(frozen=True)
 class Step:
-    """One step of training.
+    """One training step.
 
-    learning_rate: that of the sentence encoder.
-    tokens, cells: those of the batch, without and with its padding.
-    seconds:       since training began, validation left out.
-    spent:         the same in CPU time by thread: other work on the machine does not count.
+    learning_rate: of the sentence encoder.
+    tokens:        number of tokens of the batch, without padding.
+    padded_tokens: number of tokens of the batch, with padding.
+    seconds:       wall-clock time since the start of training, without validation.
+    cpu_seconds:   the same in CPU time per thread, to which other work on the machine does not
+                   contribute; see `Clock.cpu_seconds`.
     """
 
     step: int
@@ -21,22 +23,22 @@ class Step:
     loss: float
     learning_rate: float
     tokens: int
-    cells: int
+    padded_tokens: int
     seconds: float
-    spent: float
+    cpu_seconds: float
 
 
 @dataclass(frozen=True)
 class Validation:
-    """What the model is worth on the validation documents after so many steps."""
+    """The metrics on the validation documents after a step."""
 
     step: int
     epoch: int
     metrics: Metrics
 
     @property
-    def worth(self) -> float:
-        """What models are chosen by (BERT4SO, appendix C): tau + PMR, both as fractions."""
+    def selection_score(self) -> float:
+        """The criterion of model selection (BERT4SO, appendix C): tau + PMR, as fractions."""
         return self.metrics.tau + self.metrics.pmr
 
 
@@ -49,11 +51,11 @@ class History:
 
     @property
     def best(self) -> Validation:
-        """The validation of most worth, the first of equals."""
-        return max(self.validations, key=lambda validation: validation.worth)
+        """The validation with the highest selection score; the first one among equals."""
+        return max(self.validations, key=lambda validation: validation.selection_score)
 
-    def waited(self, patience: int) -> bool:
-        """Whether so many validations have come since the best; never for 0."""
+    def patience_exhausted(self, patience: int) -> bool:
+        """Whether the last `patience` validations did not improve on the best; False for 0."""
         if not self.validations:
             return False
         since = len(self.validations) - 1 - self.validations.index(self.best)
@@ -61,15 +63,15 @@ class History:
 
     @property
     def tokens_per_second(self) -> float:
-        """Tokens learned from in a second, padding left out: the median over the steps.
+        """Training throughput without padding: the median over the steps.
 
-        The median, since other work on the machine slows some steps and not others.
+        The median, because other work on the machine slows some of the steps.
         """
-        began = [0.0, *(step.seconds for step in self.steps)]
-        rates = (s.tokens / (s.seconds - b) for s, b in zip(self.steps, began, strict=False))
+        starts = [0.0, *(step.seconds for step in self.steps)]
+        rates = (s.tokens / (s.seconds - b) for s, b in zip(self.steps, starts, strict=False))
         return median(rates)
 
     @property
     def padding(self) -> float:
-        """The share of all batches that was padding."""
-        return 1 - sum(s.tokens for s in self.steps) / sum(s.cells for s in self.steps)
+        """The fraction of padding in all batches."""
+        return 1 - sum(s.tokens for s in self.steps) / sum(s.padded_tokens for s in self.steps)

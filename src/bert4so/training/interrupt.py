@@ -1,4 +1,4 @@
-"""Ctrl-C as a request to stop at the next good moment; twice, and it is at once."""
+"""Handle Ctrl-C as a request to stop after the current step; a second Ctrl-C stops immediately."""
 
 import signal
 import threading
@@ -9,23 +9,23 @@ from bert4so.common.progress import say
 
 
 class Interrupt:
-    """While it is entered, the first Ctrl-C only sets `asked`."""
+    """Inside the `with` block, the first Ctrl-C only sets `requested`."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         self.usual: Any = signal.SIG_DFL
 
     def __enter__(self) -> Self:
-        # Python lets only the main thread handle signals.
+        # In Python, only the main thread can handle signals.
         if threading.current_thread() is threading.main_thread():
-            self.usual = signal.signal(signal.SIGINT, self._ask)
+            self.usual = signal.signal(signal.SIGINT, self._request)
         return self
 
     def __exit__(self, *error: object) -> None:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, self.usual)
 
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
+    def _request(self, number: int, frame: FrameType | None) -> None:
+        self.requested = True
         signal.signal(signal.SIGINT, self.usual)
-        say("stopping after this step (Ctrl-C again: at once)")
+        say("stopping after this step (press Ctrl-C again to stop immediately)")

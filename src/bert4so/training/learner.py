@@ -1,8 +1,9 @@
-"""A step of learning, on one process or many: what accelerate needs to be told, and no more.
+"""One optimizer step, in one process or several, with accelerate.
 
-accelerate brings devices, precision, gradient accumulation and the averaging of gradients over
-processes. Its data loaders and schedulers are not used: they even out the last batches by repeating
-documents, and step once a process. Here every process is given the whole batch and takes its share.
+accelerate handles devices, precision, gradient accumulation and the averaging of gradients over
+processes. Its data loaders and schedulers are not used: the loaders repeat documents to fill the
+last batches, and the schedulers step once per process. Here every process gets the whole batch and
+takes its share.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,17 +35,18 @@ OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
 
 @dataclass(frozen=True)
 class StepResult:
-    """What a step was.
+    """The result of a step.
 
-    loss:          the mean over documents.
-    learning_rate: that of the sentence encoder.
-    tokens, cells: those of the batch, without and with its padding.
+    loss:          mean over the documents.
+    learning_rate: of the sentence encoder.
+    tokens:        number of tokens of the batch, without padding.
+    padded_tokens: number of tokens of the batch, with padding.
     """
 
     loss: float
     learning_rate: float
     tokens: int
-    cells: int
+    padded_tokens: int
 
 
 class Learner:
@@ -61,9 +63,9 @@ class Learner:
         self.model, self.optimizer = accelerator.prepare(model, make_optimizer(model, training))
 
     def step(self, puzzles: Sequence[Puzzle], rate: float = 1.0) -> StepResult:
-        """Learn from a batch, at so much of the highest rate of each part.
+        """Train on a batch, at the fraction `rate` of each part's maximum learning rate.
 
-        Every document weighs the same, whichever share it is in.
+        Every document has the same weight, whichever share it is in.
         """
         self.model.train()
         for group in self.optimizer.param_groups:
@@ -80,38 +82,38 @@ class Learner:
                 self.optimizer.zero_grad()
             counts = [batch.tokens, batch.padded_tokens] if weight else [0, 0]
             totals += torch.tensor([loss.item() / self._parts, *counts]).to(totals)
-        mean, tokens, cells = self.accelerator.reduce(totals, "sum").tolist()
+        mean, tokens, padded = self.accelerator.reduce(totals, "sum").tolist()
         if not torch.tensor(mean).isfinite():
             raise UserError(f"the loss is {mean}: training has failed; try a lower learning_rate")
         return StepResult(
-            mean, float(self.optimizer.param_groups[0]["lr"]), int(tokens), int(cells)
+            mean, float(self.optimizer.param_groups[0]["lr"]), int(tokens), int(padded)
         )
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Tensors and plain values from which `restore` makes the same learner."""
+        """The state as tensors and plain values; see `restore`."""
         weights = self.accelerator.unwrap_model(self.model).state_dict()
         tensors = {f"model.{name}": tensor for name, tensor in weights.items()}
-        memory = self.optimizer.state_dict()
-        for weight, kept in memory["state"].items():
-            tensors |= {f"optimizer.{weight}.{name}": tensor for name, tensor in kept.items()}
+        optimizer = self.optimizer.state_dict()
+        for weight, own in optimizer["state"].items():
+            tensors |= {f"optimizer.{weight}.{name}": tensor for name, tensor in own.items()}
         states = gather_object([random_state(self.accelerator.device)])
         tensors |= {
             f"random.{process}.{k}": state
             for process, own in enumerate(states)
             for k, state in enumerate(own)
         }
-        # A copy of each: safetensors refuses tensors that share memory.
+        # Copied, because safetensors refuses tensors that share memory.
         tensors = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
         return tensors, {
             "groups": [
                 {key: value for key, value in group.items() if key != "params"}
-                for group in memory["param_groups"]
+                for group in optimizer["param_groups"]
             ],
             "processes": len(states),
         }
 
     def restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-        """Return to what `state` gave."""
+        """Restore from the result of `state`."""
         if facts["processes"] != self.accelerator.num_processes:
             raise UserError(
                 f"the run was started with {facts['processes']} processes: "
@@ -128,15 +130,13 @@ class Learner:
     def _load(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         model = self.accelerator.unwrap_model(self.model)
         model.load_state_dict(_under("model", tensors))
-        memory = self.optimizer.state_dict()
-        kept: dict[int, dict[str, Tensor]] = {}
+        own_groups = self.optimizer.state_dict()["param_groups"]
+        state: dict[int, dict[str, Tensor]] = {}
         for path, tensor in _under("optimizer", tensors).items():
             weight, name = path.split(".", 1)
-            kept.setdefault(int(weight), {})[name] = tensor
-        groups = [
-            own | known for own, known in zip(memory["param_groups"], facts["groups"], strict=True)
-        ]
-        self.optimizer.load_state_dict({"state": kept, "param_groups": groups})
+            state.setdefault(int(weight), {})[name] = tensor
+        groups = [own | saved for own, saved in zip(own_groups, facts["groups"], strict=True)]
+        self.optimizer.load_state_dict({"state": state, "param_groups": groups})
         own_states = _under(f"random.{self.accelerator.process_index}", tensors)
         set_random_state(self.accelerator.device, [own_states[k] for k in sorted(own_states)])
 
@@ -146,10 +146,11 @@ class Learner:
         return processes * self.training.accumulate
 
     def _own_shares(self, puzzles: Sequence[Puzzle]) -> list[tuple[list[Puzzle], float]]:
-        """This process's shares of a batch, and the weight of each in the mean over all shares.
+        """This process's shares of a batch, each with its weight in the mean over all shares.
 
-        The gradients of all shares are averaged, so that a share of k of n documents weighs
-        k * shares / n. Where there are fewer documents than shares, one stands in at no weight.
+        The gradients of all shares are averaged, so a share with k of n documents gets the weight
+        k * shares / n. If there are fewer documents than shares, empty shares get the first
+        document with weight 0.
         """
         shares = [list(puzzles[part :: self._parts]) for part in range(self._parts)]
         first = self.accelerator.process_index * self.training.accumulate
@@ -158,26 +159,26 @@ class Learner:
 
 
 def random_state(device: torch.device) -> list[Tensor]:
-    """The states of the generators: the CPU's, and that of the device where it is another."""
+    """The states of the random number generators of the CPU and, if it is another, the device."""
     own = [] if device.type == "cpu" else [torch.get_device_module(device).get_rng_state(device)]
     return [torch.get_rng_state(), *own]
 
 
 def set_random_state(device: torch.device, states: Sequence[Tensor]) -> None:
-    """Go on with random numbers from such states."""
+    """Restore from the result of `random_state`."""
     torch.set_rng_state(states[0])
     for state in states[1:]:
         torch.get_device_module(device).set_rng_state(state, device)
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors whose names begin so, by the rest of their names."""
+    """The tensors whose names start with the prefix, by the rest of their names."""
     start = f"{prefix}."
     return {n.removeprefix(start): tensor for n, tensor in tensors.items() if n.startswith(start)}
 
 
 def make_optimizer(model: OrderingModel[Any], training: Training) -> Optimizer:
-    """The optimizer that a system is trained by."""
+    """Create the optimizer of a run."""
     chosen = training.optimizer
     numbers: dict[str, Any] = {
         "eps": chosen.eps,
@@ -186,27 +187,27 @@ def make_optimizer(model: OrderingModel[Any], training: Training) -> Optimizer:
     }
     if chosen.beta2 is not None:
         numbers["betas"] = (0.9, chosen.beta2)
-    given = {name: number for name, number in numbers.items() if number is not None}
+    options = {name: number for name, number in numbers.items() if number is not None}
     make = OPTIMIZERS[chosen.name]
-    # A system's own numbers are for its own optimizer; another may have no use for them.
-    usable = {name: given[name] for name in given if name in signature(make).parameters}
-    return make(parameter_groups(model, training), **usable)
+    # Defaults of a system are for its default optimizer; another one may lack some options.
+    supported = {name: options[name] for name in options if name in signature(make).parameters}
+    return make(parameter_groups(model, training), **supported)
 
 
 def parameter_groups(model: OrderingModel[Any], training: Training) -> list[dict[str, Any]]:
-    """Each part at its own rate.
+    """The parameters of each part, with its learning rate and weight decay.
 
-    Vectors (biases, normalization) are not decayed, nor embeddings: those of words that are not
-    in a batch would shrink with every step.
+    Vectors (biases, normalization) have no weight decay, and neither have embeddings: those of
+    words that are not in a batch would shrink with every step.
     """
     words = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
     groups = []
     for part, rate in training.learning_rate.model_dump().items():
         weights = [w for w in model.get_submodule(part).parameters() if w.requires_grad]
         matrices = [w for w in weights if w.ndim > 1 and id(w) not in words]
-        kept = [w for w in weights if w.ndim <= 1 or id(w) in words]
-        for decay, chosen in ((training.optimizer.weight_decay, matrices), (0.0, kept)):
-            if chosen:
-                own = {"params": chosen, "lr": rate, "highest": rate, "weight_decay": decay}
-                groups.append(own)
+        others = [w for w in weights if w.ndim <= 1 or id(w) in words]
+        for decay, params in ((training.optimizer.weight_decay, matrices), (0.0, others)):
+            if params:
+                group = {"params": params, "lr": rate, "highest": rate, "weight_decay": decay}
+                groups.append(group)
     return groups

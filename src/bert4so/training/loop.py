@@ -1,4 +1,4 @@
-"""The one training loop: a system, a corpus, and a folder to be filled."""
+"""The training loop of all systems."""
 
 import time
 from pathlib import Path
@@ -25,50 +25,50 @@ def train(
     snapshot_minutes: float = 5,
     on_bad: OnBad = stop,
 ) -> dict[str, Metrics]:
-    """Train a model and keep the one with the best validation in the folder.
+    """Train a model; write the one with the best validation, and a report, to the folder.
 
-    resume:  continue from the newest snapshot, if there is one, to the same weights as without a
-             stop.
-    command: for the report.
+    resume:  continue from the newest snapshot, if there is one; the resulting weights are the same
+             as without interruption.
+    command: the command to show in the report.
 
-    No other process may use the folder: see `hold_folder`.
+    The caller must reserve the folder: see `hold_folder`.
     """
     trainer = Trainer(run, splits, folder, on_bad)
     trainer.begin(newest_snapshot(folder) if resume else None)
     _learn(trainer, snapshot_minutes)
     epoch_tokens = sum(trainer.sizes)
     measured = write_report(run, trainer.splits, folder, trainer.history, epoch_tokens, command)
-    if trainer.first:
+    if trainer.is_main:
         clear_snapshots(folder)
     return measured
 
 
 def _learn(trainer: "Trainer", snapshot_minutes: float) -> None:
-    """Take all steps that are left, with a snapshot now and then."""
+    """Train to the end, with regular snapshots."""
     folder, saved = trainer.folder, time.monotonic()
     with (
         Interrupt() as interrupt,
-        Recorder(folder if trainer.first else None, trainer.history) as recorder,
-        progress_bar(f"training {trainer.run.system}", trainer.steps, trainer.first) as advance,
+        Recorder(folder if trainer.is_main else None, trainer.history) as recorder,
+        progress_bar(f"training {trainer.run.system}", trainer.steps, trainer.is_main) as advance,
     ):
         advance(len(trainer.history.steps))
-        _validate(trainer, recorder)  # what was stopped between a step and its validation
+        _validate(trainer, recorder)  # if the run was stopped between a step and its validation
         for epoch in trainer.epochs():
             for step in trainer.learn(epoch):
                 recorder.step(step)
                 advance(1, f"epoch {epoch}  loss {step.loss:.3f}")
                 overdue = time.monotonic() - saved >= 60 * snapshot_minutes
-                asked = trainer.agree(interrupt.asked)  # once: it may come at any moment
-                if asked or trainer.agree(overdue):
+                stopping = trainer.agree(interrupt.requested)  # read once: it may change any time
+                if stopping or trainer.agree(overdue):
                     trainer.snapshot()
                     saved = time.monotonic()
-                if asked:
+                if stopping:
                     raise Stopped(f"stopped; {folder} can be continued with --resume")
                 _validate(trainer, recorder)
 
 
 def _validate(trainer: "Trainer", recorder: Recorder) -> None:
-    """Validate where it is time, and put on disk that it was done."""
+    """Validate if a validation is due, and save a snapshot with the result."""
     if trainer.is_due:
         recorder.validation(trainer.validate())
         trainer.snapshot()

@@ -1,4 +1,4 @@
-"""A finished run, as users of the Python API have it. It needs no PyTorch to be looked at."""
+"""A finished run, for the Python API. Reading its results needs no PyTorch."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,20 +9,20 @@ from bert4so.inference.orderer import Orderer
 from bert4so.io.model_files import first_line, read_object
 
 METRICS_FILE = "metrics.json"
-"""Written last: a run is finished when it is there."""
+"""Written last: a run is finished when this file exists."""
 
 
 @dataclass(frozen=True)
 class Run:
     """A finished training run.
 
-    `train` returns one, and `Run("runs/sample")` is one that was trained before.
+    `train` returns one; `Run("runs/sample")` opens one that was trained before.
 
     Attributes:
         path: Its folder, with the model, its metrics, predictions, curves and model card.
 
     Raises:
-        UserError: The folder does not hold a finished run.
+        UserError: The folder does not contain a finished run.
     """
 
     path: Path
@@ -36,8 +36,8 @@ class Run:
     def metrics(self) -> dict[str, Metrics]:
         """The metrics on the validation documents, `"valid"`, and on the test documents, `"test"`.
 
-        They are those of the epoch with the best validation, which is the one that was kept. A
-        corpus without test documents has no `"test"`.
+        They belong to the model that was kept, the one with the best validation. Without test
+        documents there is no `"test"`.
         """
         file = self.path / METRICS_FILE
         facts = read_object(file)
@@ -47,5 +47,5 @@ class Run:
             raise UserError(f"{file}: not the metrics of a run: {first_line(error)}") from None
 
     def orderer(self, threads: int | None = None) -> Orderer:
-        """Load the model that was trained; see `Orderer.from_pretrained`."""
+        """Load the trained model; see `Orderer.from_pretrained`."""
         return Orderer.from_pretrained(self.path, threads)

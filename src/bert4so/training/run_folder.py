@@ -1,4 +1,4 @@
-"""The folder of a run: one training job at a time, and nothing in it that is not the run's."""
+"""The folder of a run: used by one training job at a time, and only for this run."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -10,15 +10,15 @@ from bert4so.training.distributed import processes, refuse_together
 
 LOCK = "train.lock"
 BEFORE_RUN_TOML = {LOCK, "run.toml.partial"}
-"""What a job that is killed before it writes run.toml may leave."""
+"""Files that a job can leave if it is killed before it writes run.toml."""
 
 
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """Reserve the folder for this job, and create it if needed; refuse if another job has it.
+    """Reserve the folder for this job; create it if needed. Raises if another job has it.
 
-    The processes of a distributed job share the lock: the main process takes it, and all of them
-    raise if it cannot. A folder that is still empty at the end is removed if it was created here.
+    The main process of a distributed job takes the lock, and all its processes raise if it cannot.
+    If the folder was created here and is still empty at the end, it is removed.
     """
     with ExitStack() as held:
         with refuse_together():
@@ -35,9 +35,9 @@ def hold_folder(folder: Path) -> Iterator[None]:
 
 
 def check_folder(folder: Path, resume: bool) -> None:
-    """Refuse a folder that holds anything else than the run to resume.
+    """Raise unless the folder is empty or, if `resume`, has the unfinished run.
 
-    In a distributed job, the main process looks, before anything is written.
+    In a distributed job the main process checks, before anything is written.
     """
     with refuse_together():
         if processes().is_main_process:
@@ -46,7 +46,7 @@ def check_folder(folder: Path, resume: bool) -> None:
 
 def _check_folder(folder: Path, resume: bool) -> None:
     if (folder / "metrics.json").exists():
-        raise UserError(f"{folder} holds a finished run: choose another folder with --out")
+        raise UserError(f"{folder} contains a finished run: choose another folder with --out")
     if all(path.name in BEFORE_RUN_TOML for path in folder.iterdir()):
         return
     if not (folder / "run.toml").is_file():
@@ -56,7 +56,7 @@ def _check_folder(folder: Path, resume: bool) -> None:
         )
     if not resume:
         raise UserError(
-            f"{folder} holds an unfinished run: pass --resume to continue it, "
+            f"{folder} contains an unfinished run: pass --resume to continue it, "
             "or choose another folder with --out"
         )
 

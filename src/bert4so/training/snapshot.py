@@ -1,4 +1,4 @@
-"""Snapshots of a training run: everything `--resume` needs to continue as if it had not stopped.
+"""Snapshots of a training run, from which `--resume` continues as without interruption.
 
 A snapshot is one safetensors file, written completely or not at all. Values other than tensors are
 JSON in its header, next to a SHA-256 of the whole file. Snapshots are numbered by training step.
@@ -21,17 +21,16 @@ from torch import Tensor
 from bert4so.common.progress import say
 from bert4so.errors import UserError, quote
 from bert4so.evaluation.metrics import Metrics
-from bert4so.io.atomic import whole_file
+from bert4so.io.atomic import atomic_file
 from bert4so.training.history import History, Step, Validation
 
 MAX_SNAPSHOTS = 2
 FORMAT = "3"
 FORMAT_WITHOUT_HASHES = "2"
-"""The format before FORMAT, which has neither a checksum nor hashes of the documents."""
+"""The format before FORMAT, without a checksum and without hashes of the documents."""
 
 STEPS = "history.steps"
-"""The steps as a tensor, one row each: a header has a maximum length, the number of steps does not.
-"""
+"""The steps as a tensor, one row each, because the length of a header is limited."""
 
 CHECKSUM = "sha256"
 NO_CHECKSUM = "0" * 64
@@ -49,7 +48,7 @@ class Snapshot:
 
     run:       its configuration, as values.
     history:   steps and validations so far; their number determines the position in the epoch.
-    learner:   values of the optimizer and the schedule.
+    learner:   plain values of `Learner.state`.
     tensors:   weights, optimizer state, states of the random number generators of every process.
     documents: a hash per split of the documents (see `data.corpus.hashes`); empty if unknown.
     """
@@ -121,7 +120,7 @@ def _write_with_checksum(path: Path, content: bytes) -> None:
     entry = _entry(hashlib.sha256(content).hexdigest())
     view = memoryview(content)  # a copy would take as much memory as the model and its optimizer
     try:
-        with whole_file(path) as file:
+        with atomic_file(path) as file:
             for part in (view[:start], entry, view[end:]):
                 file.write(part)
     except OSError:
@@ -131,7 +130,7 @@ def _write_with_checksum(path: Path, content: bytes) -> None:
 
 
 def _entry(checksum: str) -> bytes:
-    """The checksum as it stands in the header.
+    """The checksum as the header contains it.
 
     Nothing else in a header looks like this: in a value, quotation marks are escaped.
     """
@@ -150,7 +149,7 @@ def _prune(snapshots: Path, newest: Path) -> None:
 
 
 def _by_step(snapshots: Path) -> list[Path]:
-    """The snapshots, earliest first; a file with another name is none, and is left alone."""
+    """The snapshots, earliest first; files with other names are ignored."""
     numbered = [p for p in snapshots.glob("*.safetensors") if p.stem.isdecimal()]
     return sorted(numbered, key=lambda path: int(path.stem))
 
@@ -167,17 +166,17 @@ def _read(path: Path) -> Snapshot:
         return Snapshot(facts["run"], history, facts["learner"], tensors, documents)
     except SafetensorError as error:
         raise DamagedError(str(error)) from None
-    except UserError:  # it is a ValueError, too, but says that the file is of another version
+    except UserError:  # a subclass of ValueError; raised for a file of another version
         raise
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        # Of the format without a checksum; or a file of another program.
+        # A file of the format without a checksum, or of another program.
         raise DamagedError(f"{type(error).__name__}: {error}") from None
 
 
 def _check(path: Path, header: dict[str, str]) -> None:
-    """Refuse a file with another checksum than its own, or of an unknown format.
+    """Raise for a wrong checksum or an unknown format.
 
-    A checksum is verified whatever the format: the format, too, can be damaged.
+    The checksum is verified first, because the format field can be damaged too.
     """
     if CHECKSUM in header:
         if _checksum(path, header[CHECKSUM]) != header[CHECKSUM]:
@@ -213,5 +212,6 @@ def _history(steps: Tensor, validations: list[dict[str, Any]]) -> History:
 
 
 def _steps(rows: Tensor) -> Iterator[Step]:
-    for step, epoch, loss, rate, tokens, cells, seconds, spent in rows.tolist():
-        yield Step(int(step), int(epoch), loss, rate, int(tokens), int(cells), seconds, spent)
+    for step, epoch, loss, rate, tokens, padded, seconds, cpu_seconds in rows.tolist():
+        counts = int(tokens), int(padded)
+        yield Step(int(step), int(epoch), loss, rate, *counts, seconds, cpu_seconds)

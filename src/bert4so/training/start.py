@@ -1,4 +1,4 @@
-"""The model that a run starts from: its system's own, or that of another run."""
+"""The model that a run starts from: a new one, or that of another run."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,42 +15,43 @@ from bert4so.systems import SYSTEMS
 from bert4so.training.checkpoint import load_model
 
 
-def first_model(run: RunConfig, documents: Sequence[Document]) -> OrderingModel[Any]:
+def initial_model(run: RunConfig, documents: Sequence[Document]) -> OrderingModel[Any]:
     """The model of a run before training."""
     if run.start:
-        return _learned(run)
+        return _from_other_run(run)
     system = SYSTEMS[run.system]
     model = system.build(run.model, system.make_input(run.model, documents))
     system.initialize(model, run.model)
     return model
 
 
-def _learned(run: RunConfig) -> OrderingModel[Any]:
-    """The run's model with the weights of another run's, which must have the same parts."""
+def _from_other_run(run: RunConfig) -> OrderingModel[Any]:
+    """The run's model with the weights of another run, which must have the same parts."""
     folder = BUNDLED if run.start == "bundled" else Path(run.start)
     exported = (folder / "export.json").exists()
     try:
-        begun, learned = load_exported(folder) if exported else load_model(folder)
+        earlier, trained = load_exported(folder) if exported else load_model(folder)
     except UserError as error:
         raise UserError(f"start = {quote(run.start)}: {error}") from None
-    _check_same_parts(begun, run)
-    model = SYSTEMS[run.system].build(run.model, learned.input)
-    # All that was learned has a place. Another system may add weights, which have learned nothing.
-    model.load_state_dict({**model.state_dict(), **learned.state_dict()})
+    _check_same_parts(earlier, run)
+    model = SYSTEMS[run.system].build(run.model, trained.input)
+    # The model has all trained weights. If it is of another system, it may have further ones, which
+    # stay as they were initialized.
+    model.load_state_dict({**model.state_dict(), **trained.state_dict()})
     return model
 
 
-def _check_same_parts(begun: RunConfig, run: RunConfig) -> None:
-    """Refuse another system, and settings of the model that differ and not only train it."""
+def _check_same_parts(earlier: RunConfig, run: RunConfig) -> None:
+    """Raise for an incompatible system, or model settings that may not differ."""
     system = SYSTEMS[run.system]
     free: set[str] = getattr(system, "FREE", set())
     changed = None
-    if begun.system not in (run.system, getattr(system, "STARTS_FROM", None)):
-        changed = "system", quote(begun.system), quote(run.system)
+    if earlier.system not in (run.system, getattr(system, "STARTS_FROM", None)):
+        changed = "system", quote(earlier.system), quote(run.system)
     before, now = (
-        {key: value for key, value in some.model.model_dump().items() if key not in free}
-        for some in (begun, run)
+        {key: value for key, value in one.model.model_dump().items() if key not in free}
+        for one in (earlier, run)
     )
     if changed := changed or difference(before, now):
-        key, was, wanted = changed
-        raise UserError(f"start = {quote(run.start)}: trained with {key} = {was}, not {wanted}")
+        key, was, value = changed
+        raise UserError(f"start = {quote(run.start)}: trained with {key} = {was}, not {value}")

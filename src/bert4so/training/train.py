@@ -1,4 +1,4 @@
-"""`bert4so.train`: a configuration and a corpus in, a finished run out."""
+"""`bert4so.train`: train a model from Python."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,27 +23,27 @@ def train(
 ) -> Run:
     """Train a model, and evaluate it on the test documents.
 
-    It needs PyTorch: `pip install 'bert4so[train]'`. Progress is reported on stderr.
+    Requires PyTorch: `pip install 'bert4so[train]'`. Reports progress on stderr.
 
     Args:
         config: A TOML file, as in `configs/`, or the same settings as a dictionary, for example
-            `{"system": "bert4so", "scale": "desk", "train": {"epochs": 2}}`. Settings that are not
-            given have the system's own values.
+            `{"system": "bert4so", "scale": "desk", "train": {"epochs": 2}}`. Other settings have
+            the defaults of the system.
         out: The folder to write: the model, its metrics, predictions, curves and model card.
         corpus: A folder or the name of a corpus, as for `load_corpus`, or a `Corpus`; by default
-            the one that the configuration names.
-        resume: Continue a run in `out` that was stopped, from its newest snapshot.
+            the corpus in the configuration.
+        resume: Continue an unfinished run in `out` from its newest snapshot.
         on_error: `"raise"` a `UserError` for the first document that cannot be read or used, or
             `"skip"` such documents and report them on stderr.
 
     Raises:
-        UserError: A setting, the corpus or the folder cannot be used, or PyTorch is not installed.
+        UserError: A setting, the corpus or the folder is invalid, or PyTorch is not installed.
 
     >>> run = train("configs/sample.toml", out="runs/sample")
     >>> run.metrics["test"].tau
     >>> run.orderer().order(["Then we ate.", "We cooked."])
     """
-    # Late: `import bert4so` must not load PyTorch.
+    # Imported here: `import bert4so` must not load PyTorch.
     try:
         from bert4so.training.loop import train as fill_folder
         from bert4so.training.run_documents import splits_of
@@ -55,7 +55,7 @@ def train(
     settings = _settings(config, corpus)
     own = corpus if isinstance(corpus, Corpus) else None
     if own is None:
-        find_corpus(settings.corpus)  # before anything is made
+        find_corpus(settings.corpus)  # fails before anything is written
     folder = Path(out)
     with hold_folder(folder), handling(on_error) as on_bad:
         check_folder(folder, resume)

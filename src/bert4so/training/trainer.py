@@ -1,4 +1,4 @@
-"""A run under way: what it has learned so far, and what is left."""
+"""The state of a run: its model, optimizer and history, and what remains to do."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,13 +14,13 @@ from bert4so.common.value_trees import difference
 from bert4so.config.schema import RunConfig, Values
 from bert4so.config.toml import dump_toml
 from bert4so.data.batches import Batching, epoch_batches
-from bert4so.data.corpus import Corpus, hashes
+from bert4so.data.corpus import Corpus, hash_splits
 from bert4so.data.shuffle import shuffle
 from bert4so.document import Document, Puzzle
 from bert4so.errors import UserError, quote, shorten
 from bert4so.evaluation.evaluate import measure
 from bert4so.inference.backend import fits
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 from bert4so.io.on_error import OnBad, stop
 from bert4so.modeling.base import OrderingModel
 from bert4so.systems.run_config import make_run
@@ -31,11 +31,11 @@ from bert4so.training.history import History, Step, Validation
 from bert4so.training.learner import Learner
 from bert4so.training.schedule import by_epoch, by_time, linear, linear_in_time
 from bert4so.training.snapshot import Snapshot, write_snapshot
-from bert4so.training.start import first_model
+from bert4so.training.start import initial_model
 
 
 class Trainer:
-    """A run under way. In each of many processes there is one, and the first writes the folder."""
+    """A run in progress. In a distributed job every process has one; the main process writes."""
 
     def __init__(
         self,
@@ -51,36 +51,36 @@ class Trainer:
             mixed_precision="bf16" if run.train.precision == "bf16" else "no",
             gradient_accumulation_steps=run.train.accumulate,
         )
-        self.first = self.accelerator.is_main_process
+        self.is_main = self.accelerator.is_main_process
         torch.manual_seed(run.seed)
-        # What the first finds out of the documents, and keeps, the others find there.
+        # The main process first: the others use what it has cached.
         with self.accelerator.main_process_first():
-            self.model = first_model(run, splits.train)
+            self.model = initial_model(run, splits.train)
             self.model.input.prepare([*splits.valid, *splits.test])
         self.splits = _fitting(self.model, splits, on_bad)
         _check_enough(self.splits, has_test=bool(splits.test))
-        self.documents = hashes(self.splits)
+        self.documents = hash_splits(self.splits)
         self.sizes = [self.model.input.size(shuffle(d, run.seed)) for d in self.splits.train]
-        self.steps_an_epoch = -(-len(self.splits.train) // run.train.batch)
-        # How many they will be is not known of a run by the clock.
-        self.steps = None if run.minutes else run.train.epochs * self.steps_an_epoch
+        self.steps_per_epoch = -(-len(self.splits.train) // run.train.batch)
+        # Unknown for a run with a time limit.
+        self.steps = None if run.minutes else run.train.epochs * self.steps_per_epoch
         self.learner = Learner(self.accelerator, self.model, run.train)
-        # The weights start the same in every process; what is dropped out differs.
+        # All processes start with the same weights, but their dropout differs.
         torch.manual_seed(run.seed + self.accelerator.process_index)
         self.history = History()
 
     def begin(self, snapshot: Snapshot | None) -> None:
-        """Prepare the folder, and return to the state of the snapshot."""
+        """Prepare the folder, and restore the snapshot if there is one."""
         with refuse_together():
             _utf_8(str(self.folder))  # TensorBoard needs it
             configuration = _utf_8(dump_toml(self.run))
             if snapshot is not None:
                 self._restore(snapshot)
-        if self.first:
+        if self.is_main:
             self.folder.mkdir(parents=True, exist_ok=True)
-            # Not those of an earlier run in this folder, nor damaged files.
+            # Replace the input of an earlier run in this folder, or damaged files.
             save_input(self.folder, self.model)
-            write_whole(self.folder / "run.toml", configuration)
+            write_atomic(self.folder / "run.toml", configuration)
         self.accelerator.wait_for_everyone()
         with refuse_together():
             if not (self.folder / "run.toml").exists():
@@ -101,78 +101,78 @@ class Trainer:
         self.history = snapshot.history
 
     def epochs(self) -> Iterator[int]:
-        """The epochs that are left, to the last that patience or the clock allows."""
+        """The remaining epochs, until the end of the run or of its patience."""
         for epoch in count(self.history.steps[-1].epoch if self.history.steps else 1):
             yield epoch
-            waited = not self.run.minutes and self.history.waited(self.run.train.patience)
-            if self.spent >= 1 or waited:
+            patience = 0 if self.run.minutes else self.run.train.patience
+            if self.progress >= 1 or self.history.patience_exhausted(patience):
                 return
 
     @property
-    def spent(self) -> float:
-        """The share of the run that is over."""
-        return self._share(len(self.history.steps))
+    def progress(self) -> float:
+        """The fraction of the run that is completed."""
+        return self._progress_after(len(self.history.steps))
 
-    def _share(self, taken: int) -> float:
-        """The share of the run that so many steps are: of its time, where that has a limit."""
+    def _progress_after(self, taken: int) -> float:
+        """The fraction of the run completed after `taken` steps: of its time, if it is limited."""
         if self.steps is not None:
             return taken / self.steps
-        return self.history.steps[taken - 1].spent / (60 * self.run.minutes) if taken else 0.0
+        return self.history.steps[taken - 1].cpu_seconds / (60 * self.run.minutes) if taken else 0.0
 
     @property
     def is_due(self) -> bool:
-        """Whether the model is to be validated now, after the last step."""
+        """Whether to validate now, after the last step."""
         taken, shares = len(self.history.steps), self.run.validations
         last = self.history.validations[-1].step if self.history.validations else 0
         if last == taken:
             return False
         if shares:
-            return int(shares * self.spent) > int(shares * self._share(last))
-        return taken % self.steps_an_epoch == 0 or self.spent >= 1
+            return int(shares * self.progress) > int(shares * self._progress_after(last))
+        return taken % self.steps_per_epoch == 0 or self.progress >= 1
 
     def learn(self, epoch: int) -> Iterator[Step]:
-        """See every document once, freshly shuffled; tells of each step.
+        """Train on every document once, shuffled anew; yields each step.
 
-        What the history has of the epoch is passed over. Ends when the time is up.
+        Skips the steps of the epoch that are in the history. Stops when the time is up.
         """
-        seen = len(self.history.steps) - (epoch - 1) * self.steps_an_epoch
+        seen = len(self.history.steps) - (epoch - 1) * self.steps_per_epoch
         for chosen in self._batches(epoch)[seen:]:
-            if self.run.minutes and self.spent >= 1:
+            if self.run.minutes and self.progress >= 1:
                 return
             last = self.history.steps[-1] if self.history.steps else None
             clock = Clock(on_cpu=self.accelerator.device.type == "cpu")
-            taken = self.learner.step(self._puzzles(chosen, epoch), self._rate())
+            result = self.learner.step(self._puzzles(chosen, epoch), self._rate())
             step = Step(
                 step=len(self.history.steps) + 1,
                 epoch=epoch,
-                loss=taken.loss,
-                learning_rate=taken.learning_rate,
-                tokens=taken.tokens,
-                cells=taken.cells,
-                # What is done between two steps is not counted.
+                loss=result.loss,
+                learning_rate=result.learning_rate,
+                tokens=result.tokens,
+                padded_tokens=result.padded_tokens,
+                # Time between steps does not count.
                 seconds=(last.seconds if last else 0.0) + clock.seconds(),
-                spent=(last.spent if last else 0.0) + self._together(clock.spent()),
+                cpu_seconds=(last.cpu_seconds if last else 0.0) + self._mean(clock.cpu_seconds()),
             )
             self.history.steps.append(step)
             yield step
 
     def validate(self) -> Validation:
-        """Measure the model, and keep it where it is the best so far."""
+        """Evaluate the model on the validation documents; save it if it is the best so far."""
         epoch = self.history.steps[-1].epoch
         metrics = measure(solve_together(self.model, self.splits.valid, self.splits.seed))
         validation = Validation(len(self.history.steps), epoch, metrics)
         self.history.validations.append(validation)
-        if self.first:
+        if self.is_main:
             loss = self.history.steps[-1].loss
-            of = "" if self.run.minutes else f"/{self.run.train.epochs}"
-            say(f"epoch {epoch}{of}  loss {loss:.3f}  validation {metrics}")
-        if self.first and self.history.best is validation:
+            total = "" if self.run.minutes else f"/{self.run.train.epochs}"
+            say(f"epoch {epoch}{total}  loss {loss:.3f}  validation {metrics}")
+        if self.is_main and self.history.best is validation:
             save_model(self.folder, self.run, self.model)
         return validation
 
-    def agree(self, wanted: bool) -> bool:
-        """Whether any of the processes wants it: all must do the same."""
-        if wanted:
+    def agree(self, own: bool) -> bool:
+        """Whether `own` is true in any process, so that all processes do the same."""
+        if own:
             self.accelerator.set_trigger()
         agreed: bool = self.accelerator.check_trigger()
         return agreed
@@ -180,25 +180,25 @@ class Trainer:
     def snapshot(self) -> None:
         """Write the state of the run to disk."""
         tensors, facts = self.learner.state()
-        if self.first:
+        if self.is_main:
             values = self.run.model_dump()
             write_snapshot(
                 self.folder, Snapshot(values, self.history, facts, tensors, self.documents)
             )
 
     def _rate(self) -> float:
-        """The share of the highest learning rate that is due."""
+        """The current fraction of the maximum learning rate."""
         training, taken = self.run.train, len(self.history.steps)
         if self.steps is None:
             if training.schedule == "epochs":
-                return by_time(training.epochs, training.decay)(self.spent)
-            return linear_in_time(training.warmup)(self.spent)
+                return by_time(training.epochs, training.decay)(self.progress)
+            return linear_in_time(training.warmup)(self.progress)
         if training.schedule == "epochs":
-            return by_epoch(self.steps_an_epoch, training.decay)(taken)
+            return by_epoch(self.steps_per_epoch, training.decay)(taken)
         return linear(self.steps, training.warmup)(taken)
 
-    def _together(self, seconds: float) -> float:
-        """The mean over the processes: all must do the same at the same time."""
+    def _mean(self, seconds: float) -> float:
+        """The mean over the processes, so that all of them stop and validate at the same step."""
         own = torch.tensor(seconds, device=self.accelerator.device)
         return float(self.accelerator.reduce(own, "mean"))
 
@@ -211,9 +211,9 @@ class Trainer:
 
 
 def _fitting(model: OrderingModel[Any], splits: Corpus, on_bad: OnBad) -> Corpus:
-    """The documents that the model can order; `on_bad` gets an error for each of the others.
+    """The documents that the model can order; calls `on_bad` for each of the others.
 
-    This happens before training, not in the final test.
+    Also checks the test documents, so that errors come before training.
     """
 
     def fitting(documents: Sequence[Document]) -> list[Document]:
@@ -232,7 +232,7 @@ def _fitting(model: OrderingModel[Any], splits: Corpus, on_bad: OnBad) -> Corpus
 
 
 def _check_enough(splits: Corpus, has_test: bool) -> None:
-    """Refuse splits that cannot be trained or measured on; a corpus may have no test split."""
+    """Raise for splits that are too small to train or evaluate on; a test split is optional."""
     parts = {"training": splits.train, "validation": splits.valid, "test": splits.test}
     for name, documents in parts.items():
         if not documents and (name != "test" or has_test):
@@ -245,7 +245,7 @@ def _check_enough(splits: Corpus, has_test: bool) -> None:
 
 
 def _utf_8(text: str) -> bytes:
-    """The text as bytes; refuse a path in it whose bytes are not UTF-8."""
+    """Encode the text; raise `UserError` for a path in it that is not UTF-8."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -255,28 +255,31 @@ def _utf_8(text: str) -> bytes:
         ) from None
 
 
-def check_same(begun: Values, asked: RunConfig, folder: Path) -> None:
-    """Refuse to resume a run with another configuration.
+def check_same(saved: Values, run: RunConfig, folder: Path) -> None:
+    """Raise `UserError` if a run would be resumed with another configuration.
 
-    Keys that are newer than the run have their defaults.
+    Keys that the saved configuration lacks, because they are newer, have their defaults.
     """
-    known = make_run(begun, str(folder))
-    if found := difference(known.model_dump(), asked.model_dump()):
-        key, was, now = found
+    started = make_run(saved, str(folder))
+    if changed := difference(started.model_dump(), run.model_dump()):
+        key, was, now = changed
         raise UserError(
             f"{folder} was started with {key} = {was}: cannot resume with {key} = {now}"
         )
 
 
-def check_documents(begun: dict[str, str], now: dict[str, str], folder: Path) -> None:
-    """Refuse to resume a run with other documents, or with other shuffles of them."""
+def check_documents(saved: dict[str, str], now: dict[str, str], folder: Path) -> None:
+    """Raise `UserError` if a run would be resumed with other documents or other shuffles.
+
+    saved, now: hashes of the splits and the shuffle seed; see `data.corpus.hashes`.
+    """
     names = {
         "train": "training documents",
         "valid": "validation documents",
         "test": "test documents",
         "seed": "shuffle seed (in corpus.json)",
     }
-    changed = [name for key, name in names.items() if begun.get(key) != now[key]]
+    changed = [name for key, name in names.items() if saved.get(key) != now[key]]
     if changed:
         raise UserError(
             f"{folder}: cannot resume: changed since the run was started: {', '.join(changed)}; "

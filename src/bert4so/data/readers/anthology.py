@@ -1,8 +1,8 @@
-"""Abstracts of the ACL Anthology, as github.com/acl-org/acl-anthology has them in data/xml/.
+"""Abstracts of the ACL Anthology from data/xml/ of github.com/acl-org/acl-anthology.
 
-A file a collection: <collection id><volume id><paper id><abstract>, the abstract with markup in it
-(python/acl_anthology/data/schema.rnc there). They are not divided: AAN's split, by years, is that
-of a set which ends before most of today's Anthology was written.
+One file per collection: <collection id><volume id><paper id><abstract>, with markup in the abstract
+(see python/acl_anthology/data/schema.rnc there). There are no splits: those of AAN, by year, end
+before most of today's Anthology was written.
 """
 
 from collections.abc import Iterator
@@ -18,10 +18,11 @@ from bert4so.io.lines import reading
 from bert4so.io.on_error import OnBad
 
 MAX_PAPER_BYTES = 1 << 24
+"""Size limit of the XML of a paper."""
 
 
 def read_anthology(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
-    """The abstract of each paper that has one, as running text, formulas as their TeX."""
+    """Read the abstract of each paper that has one, as running text; formulas become TeX."""
     for path in files.find("*.xml"):
         with reading(path), files.binary(path) as file:
             for collection, volume, paper in _papers(file, path, on_bad):
@@ -37,7 +38,7 @@ def read_anthology(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[Ra
 
 
 def _papers(file: IO[bytes], path: Path, on_bad: OnBad) -> Iterator[tuple[str, str, Element]]:
-    """Each paper, with the ids of its collection and volume; it is emptied after."""
+    """Yield each paper with the ids of its collection and volume; it is cleared afterwards."""
     collection = volume = ""
     source = XmlInput(file, MAX_PAPER_BYTES)
     try:
@@ -50,11 +51,11 @@ def _papers(file: IO[bytes], path: Path, on_bad: OnBad) -> Iterator[tuple[str, s
                 yield collection, volume, element
             if event == "end" and element.tag in ("paper", "volume"):
                 element.clear()
-                source.emptied()
-    except (ParseError, LookupError, ValueError) as error:  # the last two: unknown encodings
-        on_bad(UserError(f"{path}: not XML: {shorten(str(error))}"))
-    except UserError as error:
+                source.reset()
+    except UserError as error:  # a ValueError, too
         on_bad(UserError(f"{path}: {error}"))
+    except (ParseError, LookupError, ValueError) as error:  # unknown encodings raise the last two
+        on_bad(UserError(f"{path}: not XML: {shorten(str(error))}"))
 
 
 def _text(abstract: Element | None) -> str:
@@ -62,24 +63,24 @@ def _text(abstract: Element | None) -> str:
 
 
 def anthology_id(collection: str, volume: str, paper: str) -> str:
-    """The name of a paper in the Anthology: 2022.acl-long.42, and P18-1001 before 2020.
+    """The id of a paper in the Anthology, such as 2022.acl-long.42, or P18-1001 before 2020.
 
-    As build_id in python/acl_anthology/utils/ids.py of the Anthology's repository has it.
+    Like build_id in python/acl_anthology/utils/ids.py of the Anthology's repository.
     """
     if not (collection and volume and paper):
-        raise UserError(f"{_named(collection, volume, paper)}: wanted an id for each")
+        raise UserError(f"{_quoted(collection, volume, paper)}: ids must not be empty")
     if collection[0].isdigit():
         return f"{collection}-{volume}.{paper}"
     try:
         numbers = int(volume), int(paper)
     except ValueError:
-        named = _named(collection, volume, paper)
-        raise UserError(f"{named}: wanted numbers for the last two") from None
-    # Where there are many small volumes they have two digits of the four, not one.
+        ids = _quoted(collection, volume, paper)
+        raise UserError(f"{ids}: the ids of volume and paper must be numbers") from None
+    # In collections with many small volumes, the volume has two of the four digits, not one.
     many = collection[0] == "W" or collection == "C69" or (collection == "D19" and numbers[0] >= 5)
     return f"{collection}-{numbers[0]:0{1 + many}}{numbers[1]:0{3 - many}}"
 
 
-def _named(collection: str, volume: str, paper: str) -> str:
+def _quoted(collection: str, volume: str, paper: str) -> str:
     names = {"collection": collection, "volume": volume, "paper": paper}
     return ", ".join(f'{kind} "{shorten(name)}"' for kind, name in names.items())

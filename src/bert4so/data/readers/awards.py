@@ -1,9 +1,9 @@
-"""Awards of the National Science Foundation, as nsf.gov/awardsearch/download.jsp hands them out.
+"""Awards of the National Science Foundation, from nsf.gov/awardsearch/download.jsp.
 
-A zip file a year, in it a file an award. Until January 2025 these were XML: <rootTag><Award>, with
-AwardID and AbstractNarration (github.com/jallen2/Research-Trend has those of 2015); now they are
-JSON: awd_id and awd_abstract_narration (nsf_awards.py of github.com/marin-community/marin reads
-them). They are not divided.
+One zip file per year with one file per award. Until January 2025 these were XML: <rootTag><Award>
+with AwardID and AbstractNarration (github.com/jallen2/Research-Trend has those of 2015). Now they
+are JSON with awd_id and awd_abstract_narration (see nsf_awards.py of
+github.com/marin-community/marin). There are no splits.
 """
 
 import html
@@ -18,24 +18,24 @@ from zipfile import ZipFile
 from bert4so.data.readers.raw_document import Columns, RawDocument
 from bert4so.data.readers.xml_input import XmlInput
 from bert4so.errors import UserError, quote, shorten
-from bert4so.io.files import Files, plain_suffix, read_whole
+from bert4so.io.files import Files, plain_suffix, read_limited
 from bert4so.io.lines import reading
 from bert4so.io.on_error import OnBad
 from bert4so.io.zip_members import ZIP_ERRORS, read_member
 
 MAX_AWARD_BYTES = 1 << 24
-"""Of one award's file, after unpacking."""
+"""Size limit of the file of an award, after decompression."""
 
 LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 Award = tuple[str, str, bytes]
-"""Where an award stands, what kind of file it is, and what is in it."""
+"""The location, file suffix and content of an award."""
 
 
 def read_awards(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
-    """The abstract of each award as running text, out of zip files or of files an award.
+    """Read the abstract of each award as running text, from zip files or one file per award.
 
-    An award without an abstract, as many old ones are, is no document; it is no error either.
+    Awards without an abstract, such as many old ones, are ignored without an error.
     """
     for path in files.find("*.xml", "*.json", "*.zip"):
         read = _zipped if plain_suffix(path) == ".zip" else _single
@@ -53,7 +53,7 @@ def read_awards(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDo
 def _single(files: Files, path: Path, on_bad: OnBad) -> Iterator[Award]:
     try:
         with reading(path), files.binary(path) as file:
-            content = read_whole(file, path, MAX_AWARD_BYTES)
+            content = read_limited(file, path, MAX_AWARD_BYTES)
     except UserError as error:
         on_bad(error)
     else:
@@ -65,7 +65,7 @@ def _zipped(files: Files, path: Path, on_bad: OnBad) -> Iterator[Award]:
         try:
             archive = ZipFile(file)
         except ZIP_ERRORS as error:
-            on_bad(UserError(f"{path}: not readable as zip: {shorten(str(error))}"))
+            on_bad(UserError(f"{path}: damaged, or not a zip file: {shorten(str(error))}"))
             return
         with archive:
             for member in archive.infolist():
@@ -82,25 +82,28 @@ def _zipped(files: Files, path: Path, on_bad: OnBad) -> Iterator[Award]:
 
 
 def _parsed(content: bytes, kind: str) -> tuple[str, str]:
-    """The id of an award, and its abstract."""
+    """The id and the abstract of an award."""
     if kind not in PARSERS:
-        raise UserError(f"{kind or 'no ending'}: wanted {', '.join(PARSERS)} or .zip")
+        suffixes = ", ".join(PARSERS)
+        raise UserError(f"the name must end in {suffixes} or .zip (got {quote(kind)})")
     name, narration = PARSERS[kind](content)
     if not isinstance(name, str) or not name.strip():
-        raise UserError(f"the award's id is {quote(name)}: wanted a string")
+        raise UserError(f"the award's id must be a string (got {quote(name)})")
     if not isinstance(narration, str | None):
-        raise UserError(f"the award's abstract is {quote(narration)}: wanted a string")
+        raise UserError(f"the award's abstract must be a string (got {quote(narration)})")
     return name.strip(), narration or ""
 
 
 def _parsed_xml(content: bytes) -> tuple[object, object]:
     try:
-        whole = ElementTree.parse(XmlInput(io.BytesIO(content), MAX_AWARD_BYTES))
-        award = whole.find("Award")
+        tree = ElementTree.parse(XmlInput(io.BytesIO(content), MAX_AWARD_BYTES))
+        award = tree.find("Award")
+    except UserError:  # a ValueError, too
+        raise
     except (ElementTree.ParseError, LookupError, ValueError) as error:  # the last two: encodings
         raise UserError(f"not XML: {shorten(str(error))}") from None
     if award is None:
-        raise UserError("no <Award> in it")
+        raise UserError("contains no <Award>")
     narration = [text for part in award.findall("AbstractNarration") for text in part.itertext()]
     return award.findtext("AwardID"), " ".join(narration)
 
@@ -111,7 +114,7 @@ def _parsed_json(content: bytes) -> tuple[object, object]:
     except (ValueError, RecursionError) as error:
         raise UserError(f"not JSON: {error}") from None
     if not isinstance(award, dict):
-        raise UserError(f"{quote(award)}: wanted an object, {{...}}")
+        raise UserError(f"must contain a JSON object (got {quote(award)})")
     return award.get("awd_id"), award.get("awd_abstract_narration")
 
 
@@ -122,5 +125,5 @@ PARSERS: dict[str, Callable[[bytes], tuple[object, object]]] = {
 
 
 def _plain(narration: str) -> str:
-    """Without the HTML in it: line breaks, and characters spelled out."""
+    """Convert HTML line breaks and character references to plain text."""
     return " ".join(LINE_BREAK.sub(" ", html.unescape(narration)).split())

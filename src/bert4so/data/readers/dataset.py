@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face `datasets` library: saved on this disk, or by name on the hub."""
+"""Datasets of the Hugging Face `datasets` library: a local folder, or a name on the hub."""
 
 import lzma
 import zlib
@@ -11,15 +11,15 @@ from typing import Any
 from bert4so.data.readers.raw_document import SPLITS, Columns, RawDocument
 from bert4so.data.readers.table_rows import from_rows
 from bert4so.errors import UserError, shorten
-from bert4so.io.files import BLOCK, Files, open_binary
+from bert4so.io.files import BUFFER_BYTES, Files, open_binary
 from bert4so.io.lines import reading
 from bert4so.io.on_error import OnBad
 from bert4so.io.parquet import Row, rows_of
 
-ROWS = 1000
-"""Rows that are read at a time."""
+BATCH_ROWS = 1000
+"""Number of rows that are read at a time."""
 
-# What the library lets through of its own errors and of pyarrow's, pandas's and fsspec's.
+# Errors of the library itself, and of pyarrow, pandas and fsspec, that it does not catch.
 LIBRARY_ERRORS = (
     OSError, ValueError, OverflowError, EOFError, LookupError, TypeError, AttributeError,
     ImportError, RuntimeError, zlib.error, lzma.LZMAError,
@@ -27,7 +27,7 @@ LIBRARY_ERRORS = (
 
 
 def read_dataset(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
-    """All splits of a data set; one that is saved as a single table has none."""
+    """Read all splits of a dataset; a dataset that was saved as a single table has none."""
     for split, table in _load(files).items():
         name = f"{files.path}[{split}]" if split else str(files.path)
         rows = _rows(table, name, on_bad)
@@ -45,60 +45,62 @@ def _rows(table: Any, name: str, on_bad: OnBad) -> Iterator[tuple[str, Row]]:
 
 
 def _batches(table: Any, name: str) -> Iterator[Any]:
-    """Some rows at a time, as Arrow has them: the library would open images and sounds."""
+    """Yield batches in Arrow's format, as the library would decode images and sounds."""
     try:
-        yield from table.with_format("arrow").iter(batch_size=ROWS)
+        yield from table.with_format("arrow").iter(batch_size=BATCH_ROWS)
     except LIBRARY_ERRORS as error:
-        raise UserError(f"{name}: not readable: {shorten(str(error))}") from None
+        raise UserError(f"{name}: cannot read the dataset: {shorten(str(error))}") from None
 
 
 def _load(files: Files) -> Mapping[str, Any]:
-    """The tables by split; a single table by the empty name."""
+    """Load the tables by split; a single table has the key ""."""
     name = str(files.path)
     try:
         import datasets
     except ModuleNotFoundError:
         raise UserError(f"{name}: needs datasets: pip install 'bert4so[data]'") from None
     datasets.disable_progress_bars()
-    datasets.logging.set_verbosity(CRITICAL)  # what it logs as an error it raises as well
+    datasets.logging.set_verbosity(CRITICAL)  # the errors that it logs are also raised
     try:
         return _load_with(datasets, files)
+    except UserError:  # a ValueError, too
+        raise
     except LIBRARY_ERRORS as error:
         reason = shorten((str(error).strip() or type(error).__name__).splitlines()[0])
-        raise UserError(f"{name}: no data set here or on the hub: {reason}") from None
+        raise UserError(f"{name}: not a dataset, here or on the hub: {reason}") from None
 
 
 def _load_with(datasets: Any, files: Files) -> Mapping[str, Any]:
     name = str(files.path)
     try:
-        # In memory, a table would not say which files it is from.
+        # Tables that are kept in memory do not list their files.
         tables = datasets.load_from_disk(name, keep_in_memory=False)
     except FileNotFoundError:
-        # Not on this disk as `save_to_disk` writes it: files of a known kind, or a name.
+        # Not written by `save_to_disk`: a folder of data files, or a name on the hub.
         builder = datasets.load_dataset_builder(name)
         paths = builder.config.data_files or {}
-        _confine((path for some in paths.values() for path in some), files)
+        _confine((path for split in paths.values() for path in split), files)
         return dict(builder.as_streaming_dataset())
     by_split = dict(tables) if isinstance(tables, datasets.DatasetDict) else {"": tables}
-    _confine((one["filename"] for table in by_split.values() for one in table.cache_files), files)
+    _confine((f["filename"] for table in by_split.values() for f in table.cache_files), files)
     return by_split
 
 
 def _confine(names: Iterable[str], files: Files) -> None:
-    """Refuse files that are not the data set's own, and compressed ones that were cut off."""
+    """Refuse files outside the dataset, and truncated .zst files."""
     for name in names:
-        # Of an archive, "zip://member::archive".
+        # For an archive, the name is "zip://member::archive".
         path = name.rpartition("::")[2]
         if not files.path.exists() and path.startswith("hf://datasets/"):
             continue
         if "://" in path:
-            raise UserError(f"{shorten(path)}: not a file of {files.path}: download it yourself")
+            raise UserError(f"{shorten(path)}: not a file of {files.path}: download it first")
         files.confine(Path(path), shorten(path))
-        if Path(path).suffix == ".zst":  # the library takes what was cut off for the whole
+        if Path(path).suffix == ".zst":  # the library does not notice truncation
             _read_through(Path(path))
 
 
 def _read_through(path: Path) -> None:
     with reading(path), open_binary(path) as file:
-        while file.read(BLOCK):
+        while file.read(BUFFER_BYTES):
             pass

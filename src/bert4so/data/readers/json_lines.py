@@ -1,4 +1,4 @@
-"""JSON Lines: {"id": ..., "sentences": [...]} a line, or running text under a key that is named."""
+"""JSON Lines: one {"id": ..., "sentences": [...]} per line, or running text in a given key."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from bert4so.io.on_error import OnBad
 
 
 def read_jsonl(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
-    """One file, or a folder with train.jsonl, valid.jsonl and test.jsonl."""
+    """Read one file, or a folder with train.jsonl, valid.jsonl and test.jsonl."""
     for path in files.find("*.jsonl"):
-        lines = parse_records(read_lines(path, files.told), str(path), on_bad)
+        lines = parse_records(read_lines(path, files.on_bytes_read), str(path), on_bad)
         yield from from_rows(lines, columns, split_of(path), on_bad)

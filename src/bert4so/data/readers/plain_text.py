@@ -1,6 +1,7 @@
-"""Plain text, a blank line between documents."""
+"""Plain text with a blank line between documents."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bert4so.data.readers.raw_document import Columns, RawDocument, split_of
 from bert4so.io.files import Files
@@ -10,9 +11,9 @@ from bert4so.io.text import parse_text
 
 
 def read_text(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
-    """A sentence a line."""
+    """Read one sentence per line."""
     for path in files.find("*.txt"):
-        lines = read_lines(path, files.told)
+        lines = read_lines(path, files.on_bytes_read)
         for line, sentences in parse_text(lines, str(path), on_bad):
             yield RawDocument(
                 f"{path}:{line}", f"{path.name}:{line}", sentences, split=split_of(path)
@@ -20,6 +21,7 @@ def read_text(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocu
 
 
 def read_paragraphs(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
-    """Running text, a paragraph a document, its lines broken anywhere."""
-    for found in read_text(files, columns, on_bad):
-        yield RawDocument(found.where, found.id, text=" ".join(found.sentences), split=found.split)
+    """Read running text: one document per paragraph, with line breaks anywhere."""
+    for document in read_text(files, columns, on_bad):
+        text = " ".join(document.sentences)
+        yield replace(document, sentences=(), text=text)

@@ -1,4 +1,4 @@
-"""What a reader is given, and what it gives."""
+"""The interface of readers: their arguments and the documents that they yield."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,18 +13,18 @@ SPLITS = {
     "valid": "valid", "val": "valid", "validation": "valid", "dev": "valid",
     "test": "test", "testing": "test",
 }  # fmt: skip
-"""What the parts of a corpus are called, and what they are called here."""
+"""Names of splits in sources, and the corresponding names here."""
 
 
 @dataclass(frozen=True)
 class RawDocument:
-    """A document as a reader finds it.
+    """A document as read from a source.
 
-    where:     the file, and the line in it where it has lines: what an error names.
-    id:        as the source has it; it need not be unique.
-    sentences: in their true order; empty where there is
-    text:      running text, which is yet to be split into sentences.
-    split:     train, valid or test, where the source says so.
+    where:     location for error messages: the file and, if it has lines, the line.
+    id:        id in the source, not necessarily unique.
+    sentences: sentences in the true order; empty if the document is running text.
+    text:      running text, to be split into sentences.
+    split:     train, valid or test; None if the source has no splits.
     """
 
     where: str
@@ -36,11 +36,11 @@ class RawDocument:
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns (or keys) of a table hold what; where none is named, a reader has its own.
+    """Columns (or keys) of a table; if empty, the reader's defaults apply.
 
-    sentences: one that holds lists, or one a sentence, in their order.
-    text:      one that holds running text.
-    id:        one that holds ids.
+    sentences: one column of lists, or one column per sentence, in order.
+    text:      column of running text.
+    id:        column of ids.
     """
 
     sentences: tuple[str, ...] = ()
@@ -49,9 +49,9 @@ class Columns:
 
 
 def split_of(path: Path) -> str | None:
-    """The split that a file's name begins with: train.jsonl.gz, val-00000-of-00001.parquet."""
+    """The split at the start of a file name, as in train.jsonl.gz or val-00000-of-00001.parquet."""
     return SPLITS.get(re.split(r"[-._]", path.name.lower())[0])
 
 
 Reader = Callable[[Files, Columns, OnBad], Iterator[RawDocument]]
-"""Gives the documents of some files; what cannot be used it hands to the last argument."""
+"""Yields the documents of some files; errors of invalid records go to the last argument."""

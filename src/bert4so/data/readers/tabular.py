@@ -1,4 +1,4 @@
-"""CSV and Parquet: a document a row."""
+"""CSV and Parquet: one document per row."""
 
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -15,24 +15,24 @@ from bert4so.io.parquet import read_parquet_rows
 
 
 def read_csv(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
-    """CSV with a line of names; a column a sentence, or one of running text."""
+    """Read CSV with a header: one column per sentence, or a column of running text."""
     for path in files.find("*.csv"):
         yield from from_rows(_csv_rows(files, path, on_bad), columns, split_of(path), on_bad)
 
 
 def _csv_rows(files: Files, path: Path, on_bad: OnBad) -> Iterator[tuple[str, Row]]:
-    rows = read_csv_rows(read_lines(path, files.told), str(path), on_bad)
+    rows = read_csv_rows(read_lines(path, files.on_bytes_read), str(path), on_bad)
     _, names = next(rows, ("", []))
     for where, cells in rows:
-        if len(cells) > len(names):  # a comma that is not in quotes: what is a sentence is unknown
-            on_bad(UserError(f"{where}: {len(cells)} cells: wanted {len(names)}"))
+        if len(cells) > len(names):  # an unquoted comma makes the columns ambiguous
+            on_bad(UserError(f"{where}: a row must have {len(names)} cells (got {len(cells)})"))
         else:
             yield where, dict(zip_longest(names, cells))
 
 
 def read_parquet(files: Files, columns: Columns, on_bad: OnBad) -> Iterator[RawDocument]:
-    """Parquet with a list of sentences, a column a sentence, or one of running text."""
+    """Read Parquet with a list of sentences, one column per sentence, or running text."""
     for path in files.find("*.parquet"):
-        # Not by way of `files`: Parquet is read from its end.
+        # Not opened through `files`, as Parquet is read from its end.
         yield from from_rows(read_parquet_rows(path, on_bad), columns, split_of(path), on_bad)
-        files.told(path.stat().st_size)
+        files.on_bytes_read(path.stat().st_size)

@@ -15,7 +15,7 @@ from bert4so.experiments.report.paper_tables import cost, longer, sweep, table_1
 from bert4so.experiments.report.table import Table
 from bert4so.experiments.results import Results
 from bert4so.experiments.store import TIMED_REPEATS, CellStore
-from bert4so.io.atomic import write_whole
+from bert4so.io.atomic import write_atomic
 
 
 def write_page(folder: Path, out: Path) -> None:
@@ -51,7 +51,7 @@ def write_page(folder: Path, out: Path) -> None:
         image = f"![{figure.title}]({figure_folder.name}/{figure.name}.png)"
         parts += [f"## {figure.title}", figure.caption, image]
     parts += ["## Differences from the paper", compare_with_paper(results)]
-    write_whole(out, ("\n\n".join(part.strip() for part in parts) + "\n").encode())
+    write_atomic(out, ("\n\n".join(part.strip() for part in parts) + "\n").encode())
 
 
 def _tables(results: Results, folder: Path) -> list[tuple[str, Table, list[str]]]:

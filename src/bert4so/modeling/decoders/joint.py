@@ -1,4 +1,4 @@
-"""Three heads on the sentence vectors, trained together, and one search over what they say."""
+"""Three heads on the sentence vectors, trained together, and one search over their outputs."""
 
 from math import sqrt
 
@@ -10,13 +10,13 @@ from bert4so.modeling.base import Decoder, States
 from bert4so.modeling.batch import Batch
 from bert4so.modeling.decoders.scores import Loss, two_layers
 from bert4so.modeling.losses import pair_cross_entropy, successor_cross_entropy
-from bert4so.ranking.search import Reading, decide
+from bert4so.ranking.search import HeadOutputs, decide
 
 
 class BeforeHead(nn.Module):
-    """Which of two sentences is read first: logit_ij = (f_i . g_j - f_j . g_i) / sqrt(hidden).
+    """Which of two sentences comes first: logit_ij = (f_i . g_j - f_j . g_i) / sqrt(hidden).
 
-    It is antisymmetric by construction. f and g are two layers each.
+    Antisymmetric by construction. f and g are two-layer networks.
     """
 
     def __init__(self, width: int, hidden: int) -> None:
@@ -26,17 +26,17 @@ class BeforeHead(nn.Module):
         self.scale = sqrt(hidden)
 
     def forward(self, sentences: Tensor) -> Tensor:
-        """(batch, n, n) the logits that i is read before j."""
+        """(batch, n, n) the logits that i comes before j."""
         pairs = self.first(sentences) @ self.second(sentences).transpose(1, 2) / self.scale
         logits: Tensor = pairs - pairs.transpose(1, 2)
         return logits
 
 
 class NextHead(nn.Module):
-    """Which sentence is read right after which: logit_ij = q_i . k_j / sqrt(hidden).
+    """Which sentence comes right after which: logit_ij = q_i . k_j / sqrt(hidden).
 
-    q and k are two layers each; Dozat and Manning (2017) find the heads of words in this way. The
-    start, which is no sentence, has a learned q, and the end a learned k.
+    q and k are two-layer networks, as in the dependency parser of Dozat and Manning (2017). The
+    start, which is not a sentence, has a learned q, and the end a learned k.
     """
 
     def __init__(self, width: int, hidden: int) -> None:
@@ -57,11 +57,11 @@ class NextHead(nn.Module):
 
 
 class JointDecoder(Decoder):
-    """Scores, pairs and successors: their losses are added, and so are their log-probabilities.
+    """Scores, pairs and successors: both their losses and their log-probabilities are summed.
 
-    loss:         of the scores, one of `bert4so.modeling.losses`.
-    loss_weights: of the three losses.
-    weights:      of the search.
+    loss:         loss of the scores, one of `bert4so.modeling.losses`.
+    loss_weights: weights of the three losses.
+    weights:      weights of the three heads in the search.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class JointDecoder(Decoder):
         self.weights = weights
 
     def heads(self, states: States) -> tuple[Tensor, Tensor, Tensor]:
-        """Scores (batch, n), logits of pairs (batch, n, n), of successors (batch, n + 1, n + 1)."""
+        """Scores (batch, n), pair logits (batch, n, n), successor logits (batch, n + 1, n + 1)."""
         sentences = states.sentences
         return self.score(sentences).squeeze(-1), self.before(sentences), self.next(sentences)
 
@@ -94,4 +94,4 @@ class JointDecoder(Decoder):
         tables = [table.float().cpu().numpy() for table in self.heads(states)]
         lengths = batch.mask.sum(1).tolist()
         rows = zip(zip(*tables, strict=True), lengths, strict=True)
-        return decide([Reading.of_row(said, n) for said, n in rows], self.weights)
+        return decide([HeadOutputs.of_row(row, n) for row, n in rows], self.weights)
