@@ -1,4 +1,4 @@
-"""What finished runs of an experiment would hold, made up for tests of what is made of them."""
+"""Made-up finished cells of an experiment, for tests of tables and claims."""
 
 import json
 from functools import cache
@@ -25,9 +25,9 @@ def facts(
     processor="p",
     **metrics,
 ):
-    """What a cell of these documents' taus would hold."""
+    """The content of the file of a cell whose documents have these taus."""
     tau, pmr = sum(taus) / len(taus), sum(t == 1 for t in taus) / len(taus)
-    measured = {"tau": tau, "pmr": pmr, "documents": len(taus)}
+    scores = {"tau": tau, "pmr": pmr, "documents": len(taus)}
     return {
         "cell": f"{system}-{corpus}",
         "system": system,
@@ -43,8 +43,8 @@ def facts(
         "tagger": None,
         "wall_minutes": 2 * minutes,
         "metrics": {
-            "test": measured,
-            "valid": measured,
+            "test": scores,
+            "valid": scores,
             "run": {
                 "model": {"encoder": "e"},
                 "join": list(join),
@@ -67,10 +67,10 @@ def facts(
     }
 
 
-def results_of(experiment, found):
-    """The results of an experiment of which some cells have these facts."""
+def results_of(experiment, cells):
+    """The results of an experiment whose finished cells have these contents."""
     plan = plan_of(experiment.model_dump_json())
-    return Results(plan, {name: parse_cell(cell) for name, cell in found.items()})
+    return Results(plan, {name: parse_cell(cell) for name, cell in cells.items()})
 
 
 @cache
@@ -79,7 +79,7 @@ def plan_of(experiment: str) -> Plan:
 
 
 def finish(store, name, minutes):
-    """Store a cell of a plan that took so many minutes."""
+    """Store a planned cell as finished after this many minutes."""
     planned = store.plan.cells[name]
     cell = facts(planned.system, planned.corpus, GOOD) | {"cell": name, "wall_minutes": minutes}
     cell["metrics"]["run"] = json.loads(json.dumps(planned.settings))

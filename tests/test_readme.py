@@ -1,4 +1,4 @@
-"""README and documentation: their numbers are those of results/, and what they name exists."""
+"""README and documentation: numbers match results/, and files and links exist."""
 
 import re
 import sys
@@ -19,25 +19,23 @@ import tables
 
 
 @pytest.mark.parametrize("page", tables.PAGES, ids=name)
-def test_the_tables_are_those_of_the_results(page):
+def test_tables_match_the_results(page):
     text = page.read_text(encoding="utf-8")
     assert tables.BLOCK.search(text)
     assert tables.filled(text) == text, "run: python benchmarks/tables.py"
 
 
-def test_every_table_is_on_a_page():
-    shown = [
-        found for page in tables.PAGES for _, found, _ in tables.BLOCK.findall(page.read_text())
-    ]
-    assert set(shown) == set(tables.TABLES)
+def test_every_table_is_shown_on_a_page():
+    names = [name for page in tables.PAGES for _, name, _ in tables.BLOCK.findall(page.read_text())]
+    assert set(names) == set(tables.TABLES)
 
 
-def test_the_figure_is_what_the_model_answers():
+def test_the_figure_shows_the_answer_of_the_model():
     drawn = (DOCS / "figures" / "order.svg").read_text(encoding="utf-8")
     assert figure.story() == drawn, "run: python docs/figures/order.py"
 
 
-def test_the_page_of_results_is_that_of_the_runs(tmp_path, monkeypatch):
+def test_the_results_page_matches_the_runs(tmp_path, monkeypatch):
     (tmp_path / "results").symlink_to(ROOT / "results")
     monkeypatch.chdir(tmp_path)
     write_page(Path("results/desk"), Path("docs/results.md"))
@@ -48,13 +46,13 @@ def test_the_page_of_results_is_that_of_the_runs(tmp_path, monkeypatch):
         assert path.read_text() == (ROOT / path).read_text(), again
     figures = {path.name for path in (ROOT / "docs" / "results").iterdir()}
     assert {path.name for path in Path("docs/results").iterdir()} == figures, again
-    # Each claim is a row, as Markdown wants it: in one line.
+    # Each claim is a row of a Markdown table, in one line.
     row = r"^\|[^|\n]+\| \*\*(?:supported|not supported|not testable here)\*\* \|[^|\n]+\|$"
     assert len(re.findall(row, Path("docs/results.md").read_text(), re.MULTILINE)) == 8
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_file_a_page_names_exists(page):
+def test_files_named_on_pages_exist(page):
     text = page.read_text(encoding="utf-8")
     links = re.findall(r"\]\((?!\w+:|#)([^)#]+)", text)
     paths = re.findall(r"`((?:configs|data/sample|examples|benchmarks|src)/[^` *]+)`", text)
@@ -77,7 +75,7 @@ def test_pytorch_for_the_cpu_is_installed_before_the_extra():
     ]
 
 
-def test_relative_links_become_absolute_on_pypi_with_one_setting():
+def test_relative_links_become_absolute_on_pypi():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     hook = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
     text = README.read_text(encoding="utf-8")

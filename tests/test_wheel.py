@@ -1,4 +1,4 @@
-"""The package as it is handed out, in an environment that has nothing else."""
+"""The wheel, in an environment with nothing else."""
 
 import json
 import shutil
@@ -13,12 +13,12 @@ from installs import ROOT, install, run
 
 @pytest.fixture(scope="module")
 def bare(wheel, tmp_path_factory):
-    """An environment with the wheel and what it declares, and no torch."""
+    """Commands of an environment with the wheel and its dependencies, without PyTorch."""
     return install(wheel, tmp_path_factory.mktemp("base") / "env", "constraints.txt")
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="old NumPy has no wheel for it")
-def test_the_lowest_versions_of_the_dependencies_suffice(wheel, tmp_path):
+def test_the_lowest_versions_of_dependencies_work(wheel, tmp_path):
     commands = install(wheel, tmp_path / "env", "constraints-lowest.txt")
     done = run(commands / "bert4so", "order", input="Then we ate.\nWe cooked.\n", cwd=tmp_path)
     assert done.stdout == "We cooked.\nThen we ate.\n", done.stderr
@@ -38,18 +38,18 @@ def test_the_wheel_is_small(wheel):
     assert wheel.stat().st_size < 40e6
 
 
-def test_it_has_no_torch(bare):
+def test_the_wheel_does_not_install_torch(bare):
     code = "import bert4so, sys; print('torch' in sys.modules)"
     assert run(bare / "python", "-c", code).stdout == "False\n"
     assert run(bare / "python", "-c", "import torch").returncode == 1
 
 
-def test_it_orders_out_of_the_box(bare, tmp_path):
+def test_order_works_out_of_the_box(bare, tmp_path):
     done = run(bare / "bert4so", "order", input="Then we ate.\nWe cooked.\n", cwd=tmp_path)
     assert done.stdout == "We cooked.\nThen we ate.\n"
 
 
-def test_its_types_are_known(bare):
+def test_the_wheel_is_typed(bare):
     code = "from importlib.resources import files; print((files('bert4so') / 'py.typed').is_file())"
     assert run(bare / "python", "-c", code).stdout == "True\n"
 
@@ -58,7 +58,7 @@ def test_its_types_are_known(bare):
     "args",
     [[], ["order"], ["train"], ["evaluate"], ["score"], ["doctor"], ["data"], ["experiment"]],
 )
-def test_every_help_is_shown(bare, args):
+def test_help_needs_no_torch(bare, args):
     done = run(bare / "bert4so", *args, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert "bert4so" in done.stdout
@@ -70,7 +70,7 @@ def test_score_needs_no_torch(bare, tmp_path):
     assert done.stdout.endswith("documents  1\n")
 
 
-def test_corpora_need_no_torch(bare, tmp_path):
+def test_data_commands_need_no_torch(bare, tmp_path):
     (tmp_path / "story.txt").write_text("One.\nTwo.\n")
     prepare = ["data", "prepare", "text", "story.txt", "--out", "mine"]
     assert run(bare / "bert4so", *prepare, cwd=tmp_path).returncode == 0
@@ -84,7 +84,7 @@ def test_corpora_need_no_torch(bare, tmp_path):
     assert compared.stderr == "bert4so: this command needs scipy: pip install 'bert4so[data]'\n"
 
 
-def test_the_doctor_needs_no_torch(bare):
+def test_doctor_needs_no_torch(bare):
     done = run(bare / "bert4so", "doctor")
     assert done.returncode == 0
     assert "pip install 'bert4so[train]'" in done.stdout
@@ -93,7 +93,7 @@ def test_the_doctor_needs_no_torch(bare):
 @pytest.mark.parametrize(
     "args", [["train", "x.toml"], ["evaluate", "run", "corpus"], ["order", "x", "--model", "run"]]
 )
-def test_what_needs_an_extra_says_which(bare, tmp_path, args):
+def test_errors_name_the_missing_extra(bare, tmp_path, args):
     (tmp_path / "x").write_text("a\nb\n")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.toml").touch()
@@ -103,13 +103,13 @@ def test_what_needs_an_extra_says_which(bare, tmp_path, args):
     assert "pip install 'bert4so[train]'" in done.stderr
 
 
-def test_what_is_no_model_needs_no_extra(bare, tmp_path):
+def test_an_error_about_the_model_needs_no_extra(bare, tmp_path):
     (tmp_path / "x").write_text("a\nb\n")
     done = run(bare / "bert4so", "order", "x", "--model", "typo", cwd=tmp_path)
     assert done.stderr.startswith("bert4so: typo: no model here")
 
 
-def test_evaluation_needs_no_torch_and_a_report_an_extra(bare, tmp_path):
+def test_evaluation_needs_no_torch_and_reports_need_an_extra(bare, tmp_path):
     shutil.copytree(ROOT / "src" / "bert4so" / "pretrained", tmp_path / "exported")
     (tmp_path / "test.jsonl").write_text('{"id": "a", "sentences": ["We cooked.", "We ate."]}\n')
     evaluate = [bare / "bert4so", "evaluate", "exported", "."]

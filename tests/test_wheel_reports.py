@@ -1,4 +1,4 @@
-"""Reports and tables by the installed package with its extra `report`, without PyTorch."""
+"""Reports and tables with the wheel and its extra `report`, without PyTorch."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture(scope="module")
 def reporting(tmp_path_factory):
-    """The commands of an environment that has `bert4so[report]` and nothing else."""
+    """Commands of an environment with only `bert4so[report]`."""
     place = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", place, ROOT]
     subprocess.run(build, check=True, capture_output=True)
@@ -29,16 +29,16 @@ def reporting(tmp_path_factory):
         "-q",
         "--no-compile",
     ]
-    wanted = ["-c", ROOT / "constraints.txt", f"{wheel}[report]"]
-    subprocess.run([*pip, *wanted], check=True, capture_output=True)
+    requirements = ["-c", ROOT / "constraints.txt", f"{wheel}[report]"]
+    subprocess.run([*pip, *requirements], check=True, capture_output=True)
     return place / "env" / "bin"
 
 
-def run(*command, **how):
-    return subprocess.run(command, capture_output=True, text=True, **how)
+def run(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, **options)
 
 
-def test_there_is_no_torch(reporting):
+def test_the_extra_does_not_install_torch(reporting):
     code = "import importlib.util as u, sys; print([n for n in sys.argv[1:] if u.find_spec(n)])"
     done = run(reporting / "python", "-c", code, "torch", "transformers", "accelerate", "scipy")
     assert done.stdout == "['scipy']\n"
@@ -53,7 +53,7 @@ def test_the_bundled_model_is_evaluated_with_a_report(reporting, tmp_path):
     assert "<svg" in (tmp_path / "report.html").read_text()
 
 
-def test_the_tables_of_an_experiment_are_made(reporting, tmp_path):
+def test_experiment_tables_are_made(reporting, tmp_path):
     (tmp_path / "results").symlink_to(ROOT / "results")
     table = ["experiment", "table", "desk", "--out", "docs/results.md"]
     done = run(reporting / "bert4so", *table, cwd=tmp_path)
@@ -62,7 +62,7 @@ def test_the_tables_of_an_experiment_are_made(reporting, tmp_path):
     assert (tmp_path / page).read_text() == (ROOT / page).read_text()
 
 
-def test_what_trains_says_that_it_needs_torch(reporting, tmp_path):
+def test_experiment_run_asks_for_the_train_extra(reporting, tmp_path):
     (tmp_path / "x.toml").touch()
     done = run(reporting / "bert4so", "experiment", "run", "x.toml", cwd=tmp_path)
     assert done.returncode == 2

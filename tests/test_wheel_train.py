@@ -1,4 +1,4 @@
-"""The wheel with the extra `train`, in an environment that has nothing else."""
+"""The wheel with its extra `train`, in an environment with nothing else."""
 
 import json
 
@@ -10,7 +10,7 @@ from installs import install, run
 
 @pytest.fixture(scope="module")
 def commands(wheel, tmp_path_factory):
-    """The folder of the commands of an environment with the wheel and its extra."""
+    """Commands of an environment with the wheel and its extra."""
     folder = tmp_path_factory.mktemp("train") / "env"
     return install(wheel, folder, "constraints.txt", "train")
 
@@ -32,7 +32,7 @@ def config(documents, encoder, tmp_path):
     return path
 
 
-def test_it_trains_evaluates_exports_and_orders_in_an_empty_folder(commands, config, tmp_path):
+def test_train_evaluate_export_and_order_work_in_an_empty_folder(commands, config, tmp_path):
     place = tmp_path / "empty"
     place.mkdir()
 

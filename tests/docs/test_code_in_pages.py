@@ -25,7 +25,7 @@ COMMANDS = list(dict.fromkeys([*(line for page in PAGES for line in commands(pag
 
 @pytest.fixture
 def workplace(trained, documents, encoder, tmp_path, monkeypatch):
-    """A folder with the files that the pages name; corpora and trained models are tiny."""
+    """A folder with the files that the pages use; corpora and trained models are tiny."""
     place = tmp_path / "workplace"
     shutil.copytree(trained, place / "runs" / "sample")
     shutil.copytree(ROOT / "configs", place / "configs")
@@ -53,14 +53,14 @@ def test_every_help_ends_with_an_example():
 def test_every_command_works(bert4so, workplace, encoder):
     assert len(COMMANDS) > 20
     for line in COMMANDS:
-        shown, _, command = line.rpartition(" | ")
-        stdin = Path(shown.split()[1]).read_text() if shown else ""
+        cat, _, command = line.rpartition(" | ")
+        stdin = Path(cat.split()[1]).read_text() if cat else ""
         args = shlex.split(command)[1:]
         if args[0] == "train":
             run = Path("runs") / Path(args[1]).stem
             shutil.rmtree(run, ignore_errors=True)
             tiny = [f"model.encoder={encoder}", "model.heads=2"]
-            # A model that starts from the bundled one has the size of the bundled one.
+            # A run that starts from the bundled model has its size.
             fast = ["train.epochs=1"] if "adapt" in args[1] else tiny
             args += [part for assignment in fast for part in ("--set", assignment)]
         if args[0] == "export":
@@ -68,7 +68,7 @@ def test_every_command_works(bert4so, workplace, encoder):
         code, out, err = bert4so(*args, stdin=stdin)
         assert code == 0, f"{line}: {err}"
         assert out
-        if args[0] == "train":  # the files of the commands that follow
+        if args[0] == "train":  # the commands that follow use these files
             for place in (workplace, workplace / "a", workplace / "b"):
                 place.mkdir(exist_ok=True)
                 for file in ("predictions.jsonl", "truth.jsonl"):
@@ -76,21 +76,21 @@ def test_every_command_works(bert4so, workplace, encoder):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
-def test_the_snippets_of_a_page_work(page, workplace):
+def test_snippets_of_pages_work(page, workplace):
     known = {}
     for snippet in blocks(page, "python"):
         exec(snippet, known)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if sessions(page)], ids=name)
-def test_the_output_of_commands_is_the_output_shown(page, bert4so, monkeypatch):
+def test_output_of_commands_matches_the_page(page, bert4so, monkeypatch):
     monkeypatch.chdir(ROOT)
     for command, output in sessions(page):
         assert bert4so(*shlex.split(command)[1:]) == (0, output, ""), command
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "toml")], ids=name)
-def test_the_configurations_of_a_page_are_valid(page, tmp_path):
+def test_configurations_of_pages_are_valid(page, tmp_path):
     for block in blocks(page, "toml"):
         (tmp_path / "run.toml").write_text(block)
         assert read_run(tmp_path / "run.toml").system in ("bert4so", page.stem)

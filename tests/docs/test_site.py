@@ -80,7 +80,7 @@ def test_every_system_has_a_page_with_equations_and_settings(site):
         assert "CPU_PRESET" in page
 
 
-def test_pages_load_nothing_from_elsewhere(site):
+def test_pages_load_nothing_from_other_sites(site):
     loaded = re.compile(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"(?:https?:)?//[^\"]*")
     pages = list(site.rglob("*.html"))
     assert len(pages) > 20
@@ -98,7 +98,7 @@ def test_pages_load_nothing_from_elsewhere(site):
         ("CITATION.cff", "docs", "https://example.org/", "https://example.org/CITATION.cff"),
     ],
 )
-def test_links_to_files_become_links_of_the_site(target, folder, repository, link):
+def test_links_to_files_become_site_links(target, folder, repository, link):
     paths = PurePosixPath(target), PurePosixPath(folder)
     assert links.site_link(*paths, repository) == link
 
@@ -109,6 +109,6 @@ def test_lists_in_docstrings_become_lists():
     assert python_reference.list_items(lines) == ["First line.", "", *shown]
 
 
-def test_a_colon_within_a_paragraph_does_not_begin_a_list():
+def test_a_colon_in_a_paragraph_does_not_start_a_list():
     lines = ["An orderer can be", "pickled: only its path is."]
     assert python_reference.list_items(lines) == lines

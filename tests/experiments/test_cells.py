@@ -1,6 +1,6 @@
-"""Every run of the paper's experiments, at either scale: built, trained two steps, used.
+"""Every run of the paper's experiments, at both scales, is built, trained two steps and used.
 
-Its own numbers, but for the sizes, the encoder, and bf16, which not every processor has.
+With its own settings, except for the sizes, the encoder, and bf16, which some processors lack.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ DIFFERENT = {
     cell.run.model_copy(update={"corpus": "", "join": [], "seed": 1}).model_dump_json(): name
     for name, cell in CELLS.items()
 }
-"""Of those that differ in their seeds and documents only, which are others here anyway, one."""
+"""One cell for each configuration; seeds and corpora do not matter here."""
 
 
 @pytest.mark.parametrize("name", DIFFERENT.values())
@@ -40,28 +40,29 @@ def test_a_cell_takes_two_steps_and_orders(name, encoder, splits, documents, tmp
     values = merge(cell.run.model_dump(exclude_none=True), changes)
     trainer = Trainer(make_run(values, name), splits, tmp_path / "run")
     for _ in range(2):
-        taken = trainer.learner.step([shuffle(document, 0) for document in documents[:8]])
-        assert taken.tokens > 0
-    found = trainer.model.order([shuffle(document, 0).without_answer() for document in documents])
-    assert [sorted(one.order) for one in found] == [
+        result = trainer.learner.step([shuffle(document, 0) for document in documents[:8]])
+        assert result.tokens > 0
+    puzzles = [shuffle(document, 0).without_answer() for document in documents]
+    orderings = trainer.model.order(puzzles)
+    assert [sorted(one.order) for one in orderings] == [
         list(range(len(document.sentences))) for document in documents
     ]
 
 
-def test_word_vectors_are_as_wide_as_the_system_wants_them():
-    given = [cell.run.model for cell in CELLS.values() if getattr(cell.run.model, "vectors", "")]
-    assert given
-    assert [model for model in given if f".{model.vector}d." not in model.vectors] == []
+def test_word_vectors_have_the_width_of_the_system():
+    models = [cell.run.model for cell in CELLS.values() if getattr(cell.run.model, "vectors", "")]
+    assert models
+    assert [model for model in models if f".{model.vector}d." not in model.vectors] == []
 
 
-def test_every_system_is_run_on_every_corpus_at_either_scale():
+def test_every_system_runs_on_every_corpus_at_both_scales():
     whole = [cell for name, cell in CELLS.items() if name.startswith(("full-", "desk-"))]
     ran = {(cell.run.system, cell.corpus, cell.run.scale) for cell in whole}
     assert {system for system, _, _ in ran} >= set(TITLES) & set(SYSTEMS)
     assert len(ran) == len(set(TITLES) & set(SYSTEMS)) * 5 * 2
 
 
-def test_what_a_paper_sets_by_corpus_is_set(tmp_path):
+def test_settings_by_corpus_are_applied(tmp_path):
     for name, system in SYSTEMS.items():
         for corpus, values in getattr(system, "BY_CORPUS", {}).items():
             (tmp_path / "run.toml").write_text(f'system = "{name}"\ncorpus = "some/{corpus}"\n')
@@ -70,6 +71,6 @@ def test_what_a_paper_sets_by_corpus_is_set(tmp_path):
             for table, numbers in values.items():
                 for key, value in numbers.items():
                     assert getattr(getattr(run, table), key) == value
-                    # What a user asks for stands above it.
-                    asked = read_run(tmp_path / "run.toml", [f"{table}.{key}={value * 2}"])
-                    assert getattr(getattr(asked, table), key) == value * 2
+                    # An explicit setting has priority.
+                    explicit = read_run(tmp_path / "run.toml", [f"{table}.{key}={value * 2}"])
+                    assert getattr(getattr(explicit, table), key) == value * 2

@@ -1,4 +1,4 @@
-"""Experiments: what the tables say of made-up runs."""
+"""The tables of an experiment, from made-up runs."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ from bert4so.data.stats import Statistics
 from bert4so.errors import UserError
 from bert4so.experiments.finished_cell import parse_cell
 from bert4so.experiments.plan import Grid
-from bert4so.experiments.report.paper_figures import by_table, tau_by_length
+from bert4so.experiments.report.paper_figures import table_figure, tau_by_length
 from bert4so.experiments.report.paper_numbers import (
     CORPORA,
     TABLE_1,
@@ -25,7 +25,7 @@ from bert4so.modeling.sentence_encoders.row_encoder import MAX_STORED_TOKENS
 from made_up_cells import BAD, GOOD, facts, results_of
 
 
-def test_a_corpus_and_a_system_of_ones_own_are_shown(desk):
+def test_other_corpora_and_systems_are_shown(desk):
     own = desk.model_copy(
         update={
             "corpora": {**desk.corpora, "Mine": desk.corpora["NeurIPS"]},
@@ -33,26 +33,26 @@ def test_a_corpus_and_a_system_of_ones_own_are_shown(desk):
             "grids": {"table-1": Grid(systems=["better", "bert4so"], corpora=["Mine", "SIND"])},
         }
     )
-    found = {
+    finished = {
         "better-mine-seed-1": facts("better", "Mine", GOOD),
         "bert4so-mine-seed-1": facts("bert4so", "Mine", BAD),
     }
-    table = table_1(results_of(own, found))
+    table = table_1(results_of(own, finished))
     assert [corpus for corpus, _ in table.groups] == ["SIND (stand-in)", "Mine"]
     assert dict(table.rows)["better"][2].markdown() == "**0.9500**▲"
     counted = Statistics({"train": 3}, sentences=(1.0, 2), pieces=(2.0, 4), tokens=(4.0, 8))
-    row = dict(table_3(results_of(own, found), {"Mine": counted}).rows)["Mine"]
+    row = dict(table_3(results_of(own, finished), {"Mine": counted}).rows)["Mine"]
     assert [entry.markdown() for entry in row] == ["4", "2.00", "3", "0", "0"]
 
 
-def test_marks_say_who_is_better(desk):
-    found = {
+def test_marks_show_the_significantly_better_system(desk):
+    finished = {
         "bert4so-neurips-seed-1": facts("bert4so", "NeurIPS", GOOD),
         "b-tsort-neurips-seed-1": facts("b-tsort", "NeurIPS", BAD),
         "bert4so-nsf-seed-1": facts("bert4so", "NSF", BAD),
         "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", GOOD, source="other"),
     }
-    table = table_1(results_of(desk, found))
+    table = table_1(results_of(desk, finished))
     rows = dict(table.rows)
     heads = [corpus for corpus, columns in table.groups for _ in columns]
     neurips, nsf = heads.index("NeurIPS"), heads.index("NSF (stand-in)")
@@ -66,164 +66,164 @@ def test_marks_say_who_is_better(desk):
     assert f"Not yet run: {5 * 11 - 4} of {5 * 11} runs" in notes
 
 
-def test_the_best_of_a_column_is_known_when_all_of_it_is_there(desk):
+def test_best_is_marked_when_the_column_is_finished(desk):
     systems = desk.grids["table-1"].systems
-    found = {f"{s}-neurips-seed-1": facts(s, "NeurIPS", BAD) for s in systems[1:]}
-    found["se-graph-neurips-seed-1"] = facts("se-graph", "NeurIPS", GOOD)
-    assert not any(row[0].best for _, row in table_1(results_of(desk, found)).rows)
-    found[f"{systems[0]}-neurips-seed-1"] = facts(systems[0], "NeurIPS", BAD)
-    rows = table_1(results_of(desk, found)).rows
+    finished = {f"{s}-neurips-seed-1": facts(s, "NeurIPS", BAD) for s in systems[1:]}
+    finished["se-graph-neurips-seed-1"] = facts("se-graph", "NeurIPS", GOOD)
+    assert not any(row[0].best for _, row in table_1(results_of(desk, finished)).rows)
+    finished[f"{systems[0]}-neurips-seed-1"] = facts(systems[0], "NeurIPS", BAD)
+    rows = table_1(results_of(desk, finished)).rows
     assert [name for name, row in rows if row[0].best] == ["SE-Graph"]
 
 
-@pytest.mark.parametrize("limit, told", [(10.0, False), (0.0, True)], ids=["minutes", "epochs"])
-def test_what_had_its_minutes_on_another_machine_is_not_called_the_better(desk, limit, told):
+@pytest.mark.parametrize("limit, marked", [(10.0, False), (0.0, True)], ids=["minutes", "epochs"])
+def test_runs_with_a_time_limit_on_two_machines_get_no_marks(desk, limit, marked):
     systems = desk.grids["table-1"].systems
-    found = {f"{s}-neurips-seed-1": facts(s, "NeurIPS", BAD, limit=limit) for s in systems}
+    finished = {f"{s}-neurips-seed-1": facts(s, "NeurIPS", BAD, limit=limit) for s in systems}
     slow = facts("bert4so", "NeurIPS", GOOD, limit=limit, processor="slow")
-    found["bert4so-neurips-seed-1"] = slow
-    found["bert4so-sind-seed-1"] = facts("bert4so", "SIND", GOOD, limit=limit, processor="slow")
-    table = table_1(results_of(desk, found))
+    finished["bert4so-neurips-seed-1"] = slow
+    finished["bert4so-sind-seed-1"] = facts("bert4so", "SIND", GOOD, limit=limit, processor="slow")
+    table = table_1(results_of(desk, finished))
     rows = dict(table.rows)
-    assert rows["B-TSort"][0].markdown() == f"0.6500{'†' if told else ''} (0.7884)"
-    assert rows["BERT4SO"][0].markdown() == f"{'**0.9500**' if told else '0.9500'} (0.7778)"
+    assert rows["B-TSort"][0].markdown() == f"0.6500{'†' if marked else ''} (0.7884)"
+    assert rows["BERT4SO"][0].markdown() == f"{'**0.9500**' if marked else '0.9500'} (0.7778)"
     notes = " ".join(table.notes)
     assert "p, 2 threads (10 on NeurIPS); slow, 2 threads (1 on NeurIPS, 1 on SIND)." in notes
-    assert ("On NeurIPS they had no equal training" in notes) == (not told)
+    assert ("On NeurIPS they are not equally trained" in notes) == (not marked)
 
 
-def test_a_sweep_may_have_a_machine_a_seed(desk):
+def test_seeds_of_a_sweep_can_run_on_different_machines(desk):
     seeds = desk.grids["layers"].seeds
     machines = dict(zip(seeds, ("p", "slow", "slow"), strict=True))
     names = {"": GOOD, "layers-1-": BAD, "layers-3-": BAD}
-    found = {
+    finished = {
         f"bert4so-neurips-{name}seed-{seed}": facts(
             "bert4so", "NeurIPS", taus, seed=seed, processor=processor
         )
         for name, taus in names.items()
         for seed, processor in machines.items()
     }
-    rows = dict(sweep(results_of(desk, found), "layers", "model.layers", "Layers").rows)
+    rows = dict(sweep(results_of(desk, finished), "layers", "model.layers", "Layers").rows)
     assert rows["2"][0].best
-    found[f"bert4so-neurips-seed-{seeds[0]}"]["metrics"]["machine"]["processor"] = "slow"
-    table = sweep(results_of(desk, found), "layers", "model.layers", "Layers")
+    finished[f"bert4so-neurips-seed-{seeds[0]}"]["metrics"]["machine"]["processor"] = "slow"
+    table = sweep(results_of(desk, finished), "layers", "model.layers", "Layers")
     assert not any(entry.best for _, row in table.rows for entry in row)
-    assert "as many as have been run" not in table.caption  # all have been
-    del found[f"bert4so-neurips-seed-{seeds[0]}"]
-    table = sweep(results_of(desk, found), "layers", "model.layers", "Layers")
-    assert "as many as have been run" in table.caption
+    assert "or the finished ones" not in table.caption  # all are finished
+    del finished[f"bert4so-neurips-seed-{seeds[0]}"]
+    table = sweep(results_of(desk, finished), "layers", "model.layers", "Layers")
+    assert "or the finished ones" in table.caption
 
 
-def test_times_of_two_machines_are_not_divided(desk):
-    found = {
+def test_cost_does_not_compare_two_machines(desk):
+    finished = {
         "bert4so-nsf-seed-1": facts("bert4so", "NSF", GOOD, limit=0.0),
         "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, limit=0.0, processor="slow"),
     }
-    table = cost(results_of(desk, found))
+    table = cost(results_of(desk, finished))
     assert [entry.text for entry in dict(table.rows)["NSF (stand-in)"]] == ["–", "–", "–"]
     assert "p, 2 threads (1 on NSF); slow, 2 threads (1 on NSF)." in " ".join(table.notes)
 
 
-def test_times_of_threads_that_spin_are_not_divided_by_those_of_threads_that_sleep(desk):
-    found = {
+def test_cost_does_not_compare_spinning_with_sleeping_threads(desk):
+    finished = {
         "bert4so-nsf-seed-1": facts("bert4so", "NSF", GOOD),
         "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD),
     }
-    found["bert4so-nsf-seed-1"]["metrics"]["machine"]["OMP_WAIT_POLICY"] = "passive"
-    found["b-tsort-nsf-seed-1"]["metrics"]["machine"]["OMP_WAIT_POLICY"] = "active"
-    table = cost(results_of(desk, found))
+    finished["bert4so-nsf-seed-1"]["metrics"]["machine"]["OMP_WAIT_POLICY"] = "passive"
+    finished["b-tsort-nsf-seed-1"]["metrics"]["machine"]["OMP_WAIT_POLICY"] = "active"
+    table = cost(results_of(desk, finished))
     assert [entry.text for entry in dict(table.rows)["NSF (stand-in)"]] == ["–", "–", "–"]
-    told = "p, 2 threads (1 on NSF); p, 2 threads that spin (1 on NSF)."
-    assert told in " ".join(table.notes)
+    machines = "p, 2 threads (1 on NSF); p, 2 threads that spin (1 on NSF)."
+    assert machines in " ".join(table.notes)
 
 
-def test_the_cost_is_of_equal_work(desk):
-    found = {
+def test_cost_compares_equal_work(desk):
+    finished = {
         "bert4so-nsf-seed-1": facts("bert4so", "NSF", GOOD, minutes=2.0),
-        # In five times the time it has read the same number of tokens, a quarter of what it would
-        # have to read of as many documents; and it is trained for 3 epochs instead of 5.
+        # It took five times as long for the same number of tokens. Its epoch has four times as many
+        # tokens, and it is trained for 3 epochs instead of 5: 5 * 4 * 3 / 5 = 12.
         "b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, minutes=10.0, epoch_tokens=20000),
     }
-    rows = dict(cost(results_of(desk, found)).rows)
+    rows = dict(cost(results_of(desk, finished)).rows)
     assert [entry.text for entry in rows["NSF (stand-in)"]] == ["12.0×", "20.0×", "5.0×"]
     assert [entry.text for entry in rows["SIND (stand-in)"]] == ["–", "–", "–"]
 
 
 @pytest.mark.parametrize(
-    "tokens, told", [(20 * MAX_STORED_TOKENS, False), (20 * MAX_STORED_TOKENS + 1, True)]
+    "tokens, noted", [(20 * MAX_STORED_TOKENS, False), (20 * MAX_STORED_TOKENS + 1, True)]
 )
-def test_the_cost_of_reading_twice_is_told(desk, tokens, told):
-    found = {"b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, steps=20, tokens=tokens)}
-    notes = " ".join(cost(results_of(desk, found)).notes)
-    assert ("B-TSort's steps on NSF (stand-in) have more than 16,384 tokens" in notes) == told
+def test_recomputed_activations_are_noted(desk, tokens, noted):
+    finished = {"b-tsort-nsf-seed-1": facts("b-tsort", "NSF", BAD, steps=20, tokens=tokens)}
+    notes = " ".join(cost(results_of(desk, finished)).notes)
+    assert ("B-TSort's steps on NSF (stand-in) have more than 16,384 tokens" in notes) == noted
 
 
 @pytest.mark.parametrize(
-    "file, words, told",
+    "file, words, note",
     [
         ("glove.6B.100d.txt", 400_000, "glove.6B.100d.txt (400,000 words)"),
         ("glove.6B.100d.txt", 300, "glove.6B.100d.txt (300 of its 400,000 words)"),
         ("own.txt", 300, "own.txt (300 words)"),
     ],
 )
-def test_word_vectors_that_are_not_all_there_are_told(desk, file, words, told):
+def test_incomplete_word_vectors_are_noted(desk, file, words, note):
     cell = facts("cnn-ptrnet", "NSF", BAD) | {"vectors": {"file": file, "words": words}}
     notes = table_1(results_of(desk, {"cnn-ptrnet-nsf-seed-1": cell})).notes
-    assert f"Word vectors: {told}." in notes
+    assert f"Word vectors: {note}." in notes
 
 
-def test_a_last_batch_that_is_not_full_is_no_more_than_it_is():
+def test_epochs_seen_counts_an_incomplete_last_batch():
     twice = facts("bert4so", "NSF", GOOD, training_documents=41, steps=22)  # batches of 4
     assert epochs_seen(parse_cell(twice)) == 2
 
 
 def test_runs_on_other_documents_are_not_compared(desk):
-    found = {
+    finished = {
         "bert4so-neurips-seed-1": facts("bert4so", "NeurIPS", GOOD),
         "b-tsort-neurips-seed-1": facts("b-tsort", "NeurIPS", BAD) | {"puzzles": "others"},
     }
     with pytest.raises(UserError, match="b-tsort-NeurIPS: tested on different documents"):
-        table_1(results_of(desk, found))
+        table_1(results_of(desk, finished))
 
 
 def test_sweeps_choose_on_validation(desk):
-    found = {}
+    finished = {}
     for seed in desk.grids["layers"].seeds:
-        found[f"bert4so-neurips-layers-1-seed-{seed}"] = facts(
+        finished[f"bert4so-neurips-layers-1-seed-{seed}"] = facts(
             "bert4so", "NeurIPS", BAD, test={"tau": 0.99, "pmr": 0.99, "documents": 40}
         )
-        found[f"bert4so-neurips-seed-{seed}"] = facts("bert4so", "NeurIPS", GOOD)
-    rows = dict(sweep(results_of(desk, found), "layers", "model.layers", "Layers").rows)
-    assert rows["2"][0].markdown() == "0.9500 ± 0.0000"  # nothing is chosen before all are there
+        finished[f"bert4so-neurips-seed-{seed}"] = facts("bert4so", "NeurIPS", GOOD)
+    rows = dict(sweep(results_of(desk, finished), "layers", "model.layers", "Layers").rows)
+    assert rows["2"][0].markdown() == "0.9500 ± 0.0000"  # nothing is chosen before all are finished
     assert rows["3"][0].text == "–"
     for seed in desk.grids["layers"].seeds:
-        found[f"bert4so-neurips-layers-3-seed-{seed}"] = facts("bert4so", "NeurIPS", BAD)
-    rows = dict(sweep(results_of(desk, found), "layers", "model.layers", "Layers").rows)
+        finished[f"bert4so-neurips-layers-3-seed-{seed}"] = facts("bert4so", "NeurIPS", BAD)
+    rows = dict(sweep(results_of(desk, finished), "layers", "model.layers", "Layers").rows)
     assert rows["2"][0].markdown() == "**0.9500 ± 0.0000**"
     assert [entry.best for entry in rows["1"]] == [False] * 4
     assert rows["1"][2].text == "0.9900 ± 0.0000"
 
 
 @pytest.mark.parametrize(
-    "grid, called, latex", [("gamma", "γ", r"$\gamma$"), ("layers", "layers", "layers")]
+    "grid, heading, latex", [("gamma", "γ", r"$\gamma$"), ("layers", "layers", "layers")]
 )
-def test_the_rows_of_a_sweep_say_what_they_are(desk, grid, called, latex):
-    found = {"bert4so-neurips-seed-3": facts("bert4so", "NeurIPS", GOOD)}
-    table = sweep(results_of(desk, found), grid, f"model.{grid}", "")
-    assert f"| {called} | validation τ |" in table.markdown()
+def test_a_sweep_names_the_varied_setting(desk, grid, heading, latex):
+    finished = {"bert4so-neurips-seed-3": facts("bert4so", "NeurIPS", GOOD)}
+    table = sweep(results_of(desk, finished), grid, f"model.{grid}", "")
+    assert f"| {heading} | validation τ |" in table.markdown()
     assert rf"{latex} & $\tau$ & PMR" in table.latex()
     axes = Figure().subplots()
-    by_table(table, ["τ"])(axes)
-    assert axes.get_ylabel() == called
+    table_figure(table, ["τ"])(axes)
+    assert axes.get_ylabel() == heading
 
 
 @pytest.mark.parametrize("gamma", [0.25, 1.0])
-def test_how_a_margin_below_1_is_taken_is_told(desk, gamma):
+def test_clipping_with_a_margin_below_1_is_noted(desk, gamma):
     cell = facts("bert4so", "NeurIPS", GOOD)
     cell["metrics"]["run"]["model"]["gamma"] = gamma
-    found = results_of(desk, {"bert4so-neurips-gamma-0.25-seed-3": cell})
-    notes = " ".join(sweep(found, "gamma", "model.gamma", "The margin").notes)
-    assert ("γ - F as no less than 0.01" in notes) == (gamma < 1)
+    finished = results_of(desk, {"bert4so-neurips-gamma-0.25-seed-3": cell})
+    notes = " ".join(sweep(finished, "gamma", "model.gamma", "The margin").notes)
+    assert ("clips γ - F at 0.01" in notes) == (gamma < 1)
 
 
 def test_a_figure_has_the_numbers_of_its_table():
@@ -234,7 +234,7 @@ def test_a_figure_has_the_numbers_of_its_table():
     ]
     rows = [(name, [entry]) for name, entry in zip("abc", entries, strict=True)]
     axes = Figure().subplots()
-    by_table(Table("t", "", [("", ["τ"])], rows), ["τ"])(axes)
+    table_figure(Table("t", "", [("", ["τ"])], rows), ["τ"])(axes)
     own, papers = axes.containers
     assert own.lines[0].get_xydata().tolist() == [[1234.5, 0], [-2.5, 2]]
     (spreads,) = own.lines[2]
@@ -242,18 +242,18 @@ def test_a_figure_has_the_numbers_of_its_table():
     assert papers.lines[0].get_xydata().tolist() == [[1000, 0]]
 
 
-def test_joined_and_separate_stand_side_by_side(desk):
-    found = {
+def test_table_2_has_joined_and_separate_training(desk):
+    finished = {
         "bert4so-aan-seed-1": facts("bert4so", "AAN", BAD),
         "bert4so-aan-joined-seed-1": facts("bert4so", "AAN", GOOD, join=["neurips"]),
     }
-    rows = dict(table_2(results_of(desk, found)).rows)
+    rows = dict(table_2(results_of(desk, finished)).rows)
     entries = rows["AAN (stand-in)"]
     assert [entry.text for entry in entries] == ["0.6500", "0.00", "0.9500", "75.00"]
     assert str(entries[2].paper) == "0.8265"
 
 
-def test_latex_is_as_the_paper_sets_it():
+def test_latex_has_groups_rules_and_escapes():
     entry = Entry(Number(1, "{}"), "†", True, Number(2, "{}"))
     table = Table(
         name="t",
@@ -274,16 +274,16 @@ def test_latex_is_as_the_paper_sets_it():
     assert table.markdown().splitlines()[2] == "|  | NSF τ | NSF PMR | SIND τ | SIND PMR |"
 
 
-def test_a_length_of_which_there_are_few_documents_is_not_shown():
+def test_lengths_with_few_documents_are_left_out():
     lengths, taus = [3] * 10 + [4] * 9, [1.0] * 4 + [0.5] * 6 + [1.0] * 9
     assert tau_by_length(lengths, taus) == {3: pytest.approx(0.7)}
 
 
-def test_the_paper_has_a_number_for_every_row_and_corpus():
+def test_table_1_has_every_system_and_corpus():
     assert set(TABLE_1) == {(system, corpus) for system in TITLES for corpus in CORPORA}
 
 
-def test_the_papers_own_figures_are_those_of_its_table():
+def test_table_3_has_the_papers_totals():
     assert list(TABLE_3) == list(CORPORA)
     totals = [sum(row.documents.values()) for row in TABLE_3.values()]
     assert totals == [3_259, 12_157, 127_775, 50_200, 98_161]
@@ -291,17 +291,17 @@ def test_the_papers_own_figures_are_those_of_its_table():
     assert table_3_row("sample") is None
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no TeX here")
-def test_latex_can_be_set(desk, tmp_path):
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_pdflatex_accepts_the_tables(desk, tmp_path):
     systems = desk.grids["table-1"].systems
-    found = {f"{s}-neurips-seed-1": facts(s, "NeurIPS", GOOD) for s in systems}
-    results = results_of(desk, found)
+    finished = {f"{s}-neurips-seed-1": facts(s, "NeurIPS", GOOD) for s in systems}
+    results = results_of(desk, finished)
     tables = "".join(table.latex() for table in (table_1(results), table_2(results), cost(results)))
     (tmp_path / "all.tex").write_text(
         r"\documentclass{article}\usepackage[margin=1in]{geometry}"
         r"\usepackage{booktabs,amssymb,graphicx}\begin{document}" + tables + r"\end{document}"
     )
-    asked = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
-    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert "Overfull" not in done.stdout

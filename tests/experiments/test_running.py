@@ -1,4 +1,4 @@
-"""Experiments: that their runs are made, and kept, whatever happens."""
+"""Running experiments: resuming, shards, locks and failures."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from made_up_cells import finish
 
 @pytest.fixture
 def tiny(tmp_path, encoder, documents, monkeypatch):
-    """An experiment of tiny models, in the folder that is made the working one."""
+    """An experiment with tiny models, in the working folder."""
     records = [{"id": d.id, "sentences": d.sentences} for d in documents]
     for split in ("train", "valid", "test"):
         (tmp_path / "data" / "days").mkdir(parents=True, exist_ok=True)
@@ -46,15 +46,15 @@ corpora = ["NeurIPS", "NSF"]
     return tmp_path
 
 
-def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
+def test_cells_are_run_stored_and_not_run_again(bert4so, tiny):
     code, out, err = bert4so("experiment", "run", "tiny.toml", "--shard", "2/2")
-    assert (code, out) == (0, "results/tiny: all 2 cells are there\n"), err
+    assert (code, out) == (0, "results/tiny: all 2 cells are finished\n"), err
     assert "cell 1 of 2: bert4so-neurips-seed-1; 2 left" in err
-    assert "cell 2 of 2: bert4so-nsf-seed-1; 1 left\n" in err  # NeurIPS does not tell of NSF
-    kept = {path.name: path.read_bytes() for path in Path("results/tiny").glob("*-seed-1.json")}
-    assert sorted(kept) == ["bert4so-neurips-seed-1.json", "bert4so-nsf-seed-1.json"]
-    assert not Path("results/tiny/statistics.json").exists()  # the first part counts, it alone
-    facts = json.loads(kept["bert4so-nsf-seed-1.json"])
+    assert "cell 2 of 2: bert4so-nsf-seed-1; 1 left\n" in err  # NeurIPS says nothing about NSF
+    stored = {path.name: path.read_bytes() for path in Path("results/tiny").glob("*-seed-1.json")}
+    assert sorted(stored) == ["bert4so-neurips-seed-1.json", "bert4so-nsf-seed-1.json"]
+    assert not Path("results/tiny/statistics.json").exists()  # only the first shard counts
+    facts = json.loads(stored["bert4so-nsf-seed-1.json"])
     assert facts["source"] == source_hash()
     Path("again.toml").write_text(facts["configuration"])
     assert read_run(Path("again.toml")).train.epochs == 2
@@ -65,7 +65,7 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
     assert [v["step"] for v in facts["validations"]] == [5, 10]
     code, _, err = bert4so("experiment", "run", "tiny.toml")
     assert (code, "cell 1 of 4: rank-tx-net-neurips-seed-1; 2 left, about 0:0" in err) == (0, True)
-    for name, content in kept.items():
+    for name, content in stored.items():
         assert (Path("results/tiny") / name).read_bytes() == content
     config = Path("tiny.toml").read_text()
     Path("tiny.toml").write_text(config.replace("epochs = 2", "epochs = 3"))
@@ -78,24 +78,26 @@ def test_cells_are_run_kept_and_not_run_again(bert4so, tiny):
     page = Path("docs/tiny.md").read_text()
     assert "4 of 4 runs are finished" in page
     assert json.loads(Path("results/tiny/statistics.json").read_text()).keys() == {"NeurIPS", "NSF"}
-    assert "Stand-ins, not comparable with the paper's. NeurIPS: days." in page
+    assert "Stand-ins, not comparable with the paper's corpora. NeurIPS: days." in page
     assert "(0.7778)" in page
     for name in ("minutes.png", "time.png", "systems.tex", "systems.png", "cost.tex"):
         assert (Path("docs/tiny") / name).stat().st_size > 100
 
 
-def test_parts_that_run_at_once_do_not_disturb_each_other(tiny):
-    parts = [Forked(["experiment", "run", "tiny.toml", "--shard", k], tiny) for k in ("1/2", "2/2")]
-    for part in parts:
-        out, err = part.communicate()
-        assert (part.returncode, out) == (0, "results/tiny: all 2 cells are there\n"), err
+def test_shards_can_run_at_the_same_time(tiny):
+    shards = [
+        Forked(["experiment", "run", "tiny.toml", "--shard", k], tiny) for k in ("1/2", "2/2")
+    ]
+    for shard in shards:
+        out, err = shard.communicate()
+        assert (shard.returncode, out) == (0, "results/tiny: all 2 cells are finished\n"), err
     assert len(list(Path("results/tiny").glob("*-seed-1.json"))) == 4
 
 
-def test_a_cell_that_another_process_runs_is_refused(bert4so, tiny):
+def test_a_cell_of_another_running_process_is_refused(bert4so, tiny):
     first = Forked(["experiment", "run", "tiny.toml", "--shard", "1/4"], tiny)
     folder = Path("runs/tiny/rank-tx-net-neurips-seed-1")
-    # Written when the lock is held; the lock's file is there a moment before.
+    # Written when the lock is held; the lock file appears a moment before.
     first.wait_for(folder.with_suffix(".source").exists)
     first.send_signal(signal.SIGSTOP)
     try:
@@ -109,7 +111,7 @@ def test_a_cell_that_another_process_runs_is_refused(bert4so, tiny):
     assert "1 of 1 cells failed" in err
 
 
-def test_a_cell_that_another_process_has_finished_is_left_alone(tiny):
+def test_a_cell_of_another_finished_process_is_skipped(tiny):
     experiment = read_experiment(Path("tiny.toml"))
     cell = all_cells(experiment)[0]
     store = CellStore(tiny, make_plan(experiment))
@@ -120,7 +122,7 @@ def test_a_cell_that_another_process_has_finished_is_left_alone(tiny):
     assert not list(Path("work").iterdir())
 
 
-def test_a_folder_that_is_no_run_is_not_trained_in(bert4so, tiny):
+def test_a_folder_without_a_run_is_refused(bert4so, tiny):
     folder = Path("runs/tiny/rank-tx-net-neurips-seed-1")
     (folder / "input").mkdir(parents=True)
     (folder / "input" / "letter.txt").write_text("mine")
@@ -129,22 +131,22 @@ def test_a_folder_that_is_no_run_is_not_trained_in(bert4so, tiny):
     assert (folder / "input" / "letter.txt").read_text() == "mine"
 
 
-def test_a_cell_of_before_a_setting_was_known_is_not_run_again(bert4so, tiny):
+def test_a_cell_without_a_newer_setting_is_not_run_again(bert4so, tiny):
     assert bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")[0] == 0
-    (kept,) = Path("results/tiny").glob("*-seed-1.json")
-    facts = json.loads(kept.read_text())
+    (stored,) = Path("results/tiny").glob("*-seed-1.json")
+    facts = json.loads(stored.read_text())
     assert facts["metrics"]["run"].pop("validations") == 0
-    kept.write_text(json.dumps(facts))
+    stored.write_text(json.dumps(facts))
     assert bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")[0] == 0
-    assert json.loads(kept.read_text()) == facts
-    # The setting would have had its default: another value is another run.
+    assert json.loads(stored.read_text()) == facts
+    # The setting had its default then: another value is another run.
     config = Path("tiny.toml").read_text()
     Path("tiny.toml").write_text(config.replace("[set]\n", "[set]\nvalidations = 2\n"))
     code, _, err = bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")
     assert (code, "was started with validations = None" in err) == (2, True)
 
 
-def test_a_cell_tells_what_vectors_and_nouns_were_given(bert4so, tiny):
+def test_a_cell_stores_word_vectors_and_tagger(bert4so, tiny):
     Path("glove.txt").write_text(f"wake{' 0.5' * 16}\neat{' 0.1' * 16}\n")
     start, grid = Path("tiny.toml").read_text().split("[systems]")[0], "[grids.table-1]"
     model = TINY_MODEL["se-graph"] | {"vectors": "glove.txt"}
@@ -158,10 +160,10 @@ def test_a_cell_tells_what_vectors_and_nouns_were_given(bert4so, tiny):
     assert bert4so("experiment", "table", "tiny")[0] == 0
     page = Path("docs/tiny.md").read_text()
     assert "Word vectors: glove.txt (2 words)." in page
-    assert "SE-Graph's nouns by words." in page
+    assert "Nouns for SE-Graph: words." in page
 
 
-def test_what_was_counted_of_another_corpus_is_not_shown(bert4so, tiny):
+def test_statistics_of_another_corpus_are_not_shown(bert4so, tiny):
     assert bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")[0] == 0
     shutil.copytree("data/days", "data/nights")
     Path("data/nights/valid.jsonl").unlink()
@@ -173,7 +175,7 @@ def test_what_was_counted_of_another_corpus_is_not_shown(bert4so, tiny):
     assert "NSF" not in Path("docs/tiny/statistics.tex").read_text()
     assert bert4so("experiment", "run", "tiny.toml", "--shard", "1/4")[0] == 0
     assert bert4so("experiment", "table", "tiny")[0] == 0
-    nsf = r"NSF & .* & 0 {\\scriptsize \(10,185\)} & "  # its validation documents: there are none
+    nsf = r"NSF & .* & 0 {\\scriptsize \(10,185\)} & "  # no validation documents
     assert re.search(nsf, Path("docs/tiny/statistics.tex").read_text())
     lines = [line for line in moved.splitlines() if not line.startswith("NSF")]
     config.write_text("\n".join(lines).replace(', "NSF"', ""))
@@ -186,7 +188,7 @@ def test_what_was_counted_of_another_corpus_is_not_shown(bert4so, tiny):
     assert "NSF" not in Path("docs/tiny/statistics.tex").read_text()
 
 
-def test_a_cell_that_fails_does_not_stop_the_others(bert4so, tiny):
+def test_a_failed_cell_does_not_stop_the_others(bert4so, tiny):
     config = Path("tiny.toml").read_text()
     Path("tiny.toml").write_text(config.replace("heads = 2", "heads = 5", 1))
     code, _, err = bert4so("experiment", "run", "tiny.toml")
@@ -196,7 +198,7 @@ def test_a_cell_that_fails_does_not_stop_the_others(bert4so, tiny):
 
 
 @pytest.mark.parametrize("missing", ["", "test.jsonl"])
-def test_a_corpus_that_is_not_whole_does_not_stop_the_others(bert4so, tiny, missing):
+def test_an_incomplete_corpus_does_not_stop_the_others(bert4so, tiny, missing):
     shutil.copytree("data/days", "data/nights")
     Path("tiny.toml").write_text(Path("tiny.toml").read_text().replace('"days"', '"nights"', 1))
     if missing:
@@ -211,7 +213,7 @@ def test_a_corpus_that_is_not_whole_does_not_stop_the_others(bert4so, tiny, miss
     assert bert4so("experiment", "table", "tiny")[0] == 0
 
 
-def test_a_finished_run_is_not_taken_for_one_by_another_configuration(bert4so, tiny):
+def test_a_finished_run_with_another_configuration_is_refused(bert4so, tiny):
     assert bert4so("experiment", "run", "tiny.toml", "--shard", "4/4")[0] == 0
     Path("results/tiny/bert4so-nsf-seed-1.json").unlink()
     Path("tiny.toml").write_text(Path("tiny.toml").read_text().replace("epochs = 2", "epochs = 3"))
@@ -221,7 +223,7 @@ def test_a_finished_run_is_not_taken_for_one_by_another_configuration(bert4so, t
     assert not Path("results/tiny/bert4so-nsf-seed-1.json").exists()
 
 
-def test_killed_again_and_again_it_comes_to_its_end(tiny):
+def test_an_experiment_finishes_after_several_kills(tiny):
     for steps in (1, 7, 15, 23):  # of four cells, each of ten steps and two validations
         process = Forked(["experiment", "run", "tiny.toml"], tiny)
         process.wait_for(lambda steps=steps: steps_taken() >= steps)
@@ -230,25 +232,25 @@ def test_killed_again_and_again_it_comes_to_its_end(tiny):
         assert process.returncode == -signal.SIGKILL
     last = Forked(["experiment", "run", "tiny.toml"], tiny)
     out, err = last.communicate()
-    assert (last.returncode, out) == (0, "results/tiny: all 4 cells are there\n"), err
+    assert (last.returncode, out) == (0, "results/tiny: all 4 cells are finished\n"), err
     assert len(list(Path("results/tiny").glob("*-seed-1.json"))) == 4
 
 
 def steps_taken():
-    """In all runs together."""
+    """The number of steps in all runs together."""
     return sum(len(path.read_text().splitlines()) for path in Path().glob("runs/*/*/history.jsonl"))
 
 
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "a/b"])
-def test_a_shard_that_is_none_is_refused(bert4so, tiny, shard):
+def test_an_invalid_shard_is_an_error(bert4so, tiny, shard):
     code, _, err = bert4so("experiment", "run", "tiny.toml", "--shard", shard)
     assert code == 2
-    assert "wanted K/N" in err
+    assert "must be K/N" in err
 
 
-def test_a_page_is_in_markdown(bert4so, tiny):
+def test_a_page_must_be_markdown(bert4so, tiny):
     assert bert4so("experiment", "run", "tiny.toml", "--shard", "4/4")[0] == 0
     code, _, err = bert4so("experiment", "table", "tiny", "--out", "pages/tiny")
     assert code == 2
-    assert "--out pages/tiny: wanted a page in .md" in err
+    assert "--out pages/tiny: the name must end in .md" in err
     assert not Path("pages").exists()

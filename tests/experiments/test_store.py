@@ -1,4 +1,4 @@
-"""Finished cells on disk: read once, and refused where they are of another run."""
+"""Finished cells on disk are read once, and refused if they have other settings."""
 
 import json
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_a_cell_with_other_settings_is_refused(store):
         store.get(NAME)
 
 
-def test_a_setting_that_is_newer_than_a_cell_must_have_its_default(store):
+def test_a_newer_setting_must_have_its_default(store):
     finish(store, NAME, 20)
     change(store, NAME, train_documents=None)
     assert store.is_finished(NAME)
@@ -75,7 +75,7 @@ def test_a_setting_that_is_newer_than_a_cell_must_have_its_default(store):
         store.is_finished(other)
 
 
-def test_a_setting_that_there_is_no_more_is_refused(store):
+def test_a_removed_setting_is_refused(store):
     finish(store, NAME, 20)
     change(store, NAME, depth=3)
     with pytest.raises(UserError, match="was started with depth = 3"):
@@ -83,7 +83,7 @@ def test_a_setting_that_there_is_no_more_is_refused(store):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"metrics": 3, "vectors": null}'])
-def test_a_file_that_is_no_cell_is_named(store, text):
+def test_an_invalid_file_is_named(store, text):
     store.path(NAME).write_text(text)
     with pytest.raises(UserError, match=f"{NAME}.json: not a finished cell"):
         store.get(NAME)

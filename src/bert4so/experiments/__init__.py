@@ -1,1 +1,1 @@
-"""Many runs, and the tables made of them."""
+"""Experiments: grids of runs, and the tables and figures of their results."""

@@ -1,4 +1,4 @@
-"""Table 3 of an experiment: how large its corpora are, counted once and kept."""
+"""Table 3 of an experiment: the sizes of its corpora, counted once and cached in a file."""
 
 import json
 from dataclasses import asdict
@@ -17,22 +17,22 @@ FILE = "statistics.json"
 
 
 def write_statistics(plan: Plan, results: Path) -> None:
-    """Count the corpora of an experiment that are there and have not been counted."""
-    known = _known(plan, results)
-    wanted = {name: corpus.folder for name, corpus in plan.corpora.items() if name not in known}
-    with progress_bar("counting", len(wanted), shown=bool(wanted)) as advance:
-        for name, folder in wanted.items():
+    """Count the corpora of an experiment that have not been counted; skip missing ones."""
+    counts = _read_counts(plan, results)
+    missing = {name: corpus.folder for name, corpus in plan.corpora.items() if name not in counts}
+    with progress_bar("counting", len(missing), shown=bool(missing)) as advance:
+        for name, folder in missing.items():
             try:
-                known[name] = {"folder": folder, **asdict(_counted(find_corpus(folder)))}
-            except UserError as error:  # of this corpus: the others may do
+                counts[name] = {"folder": folder, **asdict(_statistics(find_corpus(folder)))}
+            except UserError as error:  # the other corpora may be valid
                 say(f"{name} is not counted: {error}")
                 continue
-            write_atomic(results / FILE, (json.dumps(known, indent=1) + "\n").encode())
+            write_atomic(results / FILE, (json.dumps(counts, indent=1) + "\n").encode())
             advance(1)
 
 
 def read_statistics(plan: Plan, results: Path) -> dict[str, Statistics]:
-    """The statistics of an experiment's corpora that were counted, by their names in the paper."""
+    """The statistics of the corpora that have been counted, by name in the paper."""
     return {
         name: Statistics(
             documents=facts["documents"],
@@ -40,20 +40,20 @@ def read_statistics(plan: Plan, results: Path) -> dict[str, Statistics]:
             pieces=tuple(facts["pieces"]),
             tokens=tuple(facts["tokens"]),
         )
-        for name, facts in _known(plan, results).items()
+        for name, facts in _read_counts(plan, results).items()
     }
 
 
-def _known(plan: Plan, results: Path) -> dict[str, dict[str, Any]]:
-    """What the file says, but for a corpus that was another folder when it was counted."""
+def _read_counts(plan: Plan, results: Path) -> dict[str, dict[str, Any]]:
+    """The content of the file, without corpora that had another folder when they were counted."""
     path = results / FILE
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    stored: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     return {
-        name: found[name]
+        name: stored[name]
         for name, corpus in plan.corpora.items()
-        if name in found and found[name].get("folder") == corpus.folder
+        if name in stored and stored[name].get("folder") == corpus.folder
     }
 
 
-def _counted(folder: Path) -> Statistics:
+def _statistics(folder: Path) -> Statistics:
     return statistics(read_existing_splits(folder), load_tokenizer())

@@ -1,4 +1,4 @@
-"""A finished run of an experiment, as its JSON file has it."""
+"""A finished cell (run) of an experiment, as stored in its JSON file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Scores:
-    """What was measured on a split: Kendall's tau and PMR (a share), averaged over documents."""
+    """Metrics on a split: Kendall's tau and PMR (as a share), averaged over documents."""
 
     tau: float
     pmr: float
@@ -18,7 +18,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Validation:
-    """One validation: after which step and how many minutes of training, and what it measured."""
+    """One validation: the step, the minutes of training so far, and the metrics."""
 
     step: int
     minutes: float
@@ -28,7 +28,7 @@ class Validation:
 
 @dataclass(frozen=True)
 class WordVectors:
-    """A file of word vectors, and the number of its words."""
+    """A file of word vectors and its number of words."""
 
     file: str
     words: int
@@ -36,9 +36,9 @@ class WordVectors:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a run was made on.
+    """The machine of a run.
 
-    spinning: threads that wait count as working, so their CPU time is worth less.
+    spinning: whether waiting threads spin, so that waiting counts as CPU time.
     """
 
     processor: str
@@ -49,18 +49,18 @@ class Machine:
 
     @property
     def label(self) -> str:
-        """What times depend on: two runs are of one machine if they have the same label."""
+        """What times depend on. Runs with the same label count as runs on one machine."""
         spinning = " that spin" if self.spinning else ""
         return f"{self.processor}, {self.threads} threads{spinning}"
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """The settings of a run that the tables read; `all` has every one, nested.
+    """The settings of a run that the tables need; `all` has all settings, nested.
 
-    minutes:                         the time limit; 0 if the run was by epochs.
+    minutes:                         time limit; 0 if the run was limited by epochs.
     encoder, gamma, aggregation:     None if the system has no such setting.
-    valid_documents, test_documents: the most that were used; 0 is all.
+    valid_documents, test_documents: maximum number of documents; 0 means all.
     """
 
     seed: int
@@ -80,18 +80,18 @@ class RunSettings:
 class FinishedCell:
     """A finished run.
 
-    system:            its name in the experiment.
-    corpus:            its name in the paper.
-    steps, tokens:     that it was trained for and on, padding not counted.
-    epoch_tokens:      the tokens of all training documents.
-    cpu_minutes:       CPU time of training by thread; test_cpu_seconds that of ordering the test
-                       documents.
-    test_set:          a hash of the shuffled test documents.
-    lengths, taus:     of each test document, its number of sentences and its Kendall's tau.
-    tokens_per_second: the training speed in each fifth of the run.
-    seconds_for:       the time to order one document, by its number of sentences.
-    tagger:            what found the nouns; None if the system needs none.
-    source:            a hash of the version of this package.
+    system:            name in the experiment.
+    corpus:            name in the paper.
+    steps, tokens:     training steps, and tokens trained on, without padding.
+    epoch_tokens:      tokens of all training documents.
+    cpu_minutes:       CPU time of training per thread.
+    test_cpu_seconds:  CPU time of ordering the test documents per thread.
+    test_set:          hash of the shuffled test documents.
+    lengths, taus:     number of sentences and Kendall's tau of each test document.
+    tokens_per_second: training speed in each fifth of the run.
+    seconds_for:       time to order one document, by its number of sentences.
+    tagger:            tagger that found the nouns; None if the system needs none.
+    source:            hash of the source code of this package.
     """
 
     name: str
@@ -120,7 +120,7 @@ class FinishedCell:
 
 
 def parse_cell(facts: Facts) -> FinishedCell:
-    """The finished cell that a JSON object describes; KeyError if something is missing."""
+    """Parse the JSON object of a finished cell; KeyError if a key is missing."""
     metrics, vectors = facts["metrics"], facts["vectors"]
     return FinishedCell(
         name=facts["cell"],

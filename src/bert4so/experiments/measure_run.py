@@ -1,4 +1,4 @@
-"""What is measured of a trained run of an experiment."""
+"""Measure a trained run of an experiment."""
 
 import hashlib
 import json
@@ -26,14 +26,14 @@ from bert4so.training.checkpoint import load_model
 from bert4so.training.clock import Clock
 from bert4so.training.distributed import on_cpu, take_device
 
-PARTS = 5
-"""Of a run, of which each has a pace of its own."""
+SPEED_INTERVALS = 5
+"""Number of parts of a run whose training speeds are measured separately."""
 
 Facts = dict[str, Any]
 
 
 def measure_run(cell: Cell, folder: Path) -> Facts:
-    """What the file of a cell holds of its trained run, as JSON."""
+    """The content of the JSON file of a cell."""
     return {
         "cell": cell.name,
         "system": cell.system,
@@ -46,7 +46,7 @@ def measure_run(cell: Cell, folder: Path) -> Facts:
         "puzzles": _sha256(folder / "truth.jsonl"),
         "documents": _by_document(folder),
         "threads": torch.get_num_threads(),
-        "tokens_per_second": _paces(folder),
+        "tokens_per_second": _speeds(folder),
         "validations": _validations(folder),
         "vectors": _vectors(cell.run.model),
         "tagger": _tagger(folder),
@@ -59,9 +59,9 @@ def _sha256(file: Path) -> str:
 
 
 def _ordering(cell: Cell, folder: Path) -> Facts:
-    """How many parameters the model has, and how long it takes to order so many sentences.
+    """The number of parameters, and the time to order a document by its number of sentences.
 
-    Asked as it is in its test: at once, what is too long for a row being cut.
+    The model orders as in its test: in one pass; text that does not fit into a row is cut.
     """
     _, model = load_model(folder)
     take_device(model)
@@ -71,17 +71,17 @@ def _ordering(cell: Cell, folder: Path) -> Facts:
     return {
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "seconds_for": {
-            str(n): _median_seconds(model, some)
-            for n, some in puzzles.items()
-            if all(fits(model, puzzle, "", on_bad=lambda error: None) for puzzle in some)
+            str(n): _median_seconds(model, of_length)
+            for n, of_length in puzzles.items()
+            if all(fits(model, puzzle, "", on_bad=lambda error: None) for puzzle in of_length)
         },
     }
 
 
 def _puzzles(sentences: Sequence[str], n: int) -> list[Puzzle]:
-    """Other ones each time, so that nothing of them is known."""
-    turns = cycle(sentences)
-    return [Puzzle(tuple(islice(turns, n))) for _ in range(TIMED_REPEATS + 1)]
+    """Puzzles with different sentences, so that caches do not help."""
+    endless = cycle(sentences)
+    return [Puzzle(tuple(islice(endless, n))) for _ in range(TIMED_REPEATS + 1)]
 
 
 def _median_seconds(backend: Backend, puzzles: Sequence[Puzzle]) -> float:
@@ -90,11 +90,11 @@ def _median_seconds(backend: Backend, puzzles: Sequence[Puzzle]) -> float:
         clock = Clock(on_cpu())
         backend.order([puzzle])
         times.append(clock.cpu_seconds())
-    return round(median(times[1:]), 4)  # the first loads what is loaded late
+    return round(median(times[1:]), 4)  # the first call includes lazy loading
 
 
 def _by_document(folder: Path) -> dict[str, list[float]]:
-    """Of each test document that counts, in their order: its number of sentences, and its tau."""
+    """The number of sentences and tau of each scored test document, in corpus order."""
     pairs, _ = scored_pairs(read_pairs(folder / "predictions.jsonl", folder / "truth.jsonl"))
     return {
         "sentences": [len(true) for _, true in pairs],
@@ -103,7 +103,7 @@ def _by_document(folder: Path) -> dict[str, list[float]]:
 
 
 def _vectors(config: Settings) -> Facts | None:
-    """Which word vectors a system was given: files of one name are not the same."""
+    """The word vectors of a system, with a hash: files of the same name can differ."""
     name = getattr(config, "vectors", "")
     if not name:
         return None
@@ -115,21 +115,21 @@ def _vectors(config: Settings) -> Facts | None:
 
 
 def _tagger(folder: Path) -> str | None:
-    """What found the nouns, of a system that needs them."""
+    """The tagger that found the nouns; None if the system needs none."""
     file = folder / "input" / "graph.json"
     return json.loads(file.read_text())["version"] if file.exists() else None
 
 
-def _paces(folder: Path) -> list[int]:
-    """Tokens learned from a second of CPU time by thread, in each fifth of a run.
+def _speeds(folder: Path) -> list[int]:
+    """Training tokens per second of CPU time per thread, in each fifth of a run.
 
-    Where they differ, other work on the machine made the same time worth more or less.
+    If they differ, other work on the machine slowed down a part of the run.
     """
     steps = [event for event in _history(folder) if "metrics" not in event]
-    cuts = [len(steps) * part // PARTS for part in range(PARTS + 1)]
-    spent = [0.0, *(step["spent"] for step in steps)]
+    cuts = [len(steps) * part // SPEED_INTERVALS for part in range(SPEED_INTERVALS + 1)]
+    seconds = [0.0, *(step["spent"] for step in steps)]
     return [
-        round(sum(step["tokens"] for step in steps[first:last]) / (spent[last] - spent[first]))
+        round(sum(step["tokens"] for step in steps[first:last]) / (seconds[last] - seconds[first]))
         for first, last in pairwise(cuts)
         if last > first
     ]
@@ -141,13 +141,13 @@ def _history(folder: Path) -> Iterator[Facts]:
 
 
 def _validations(folder: Path) -> list[Facts]:
-    """Each validation of the run: after how many steps and CPU minutes, and what it found."""
-    minutes, found = 0.0, []
+    """The validations of the run: steps and CPU minutes so far, and metrics."""
+    minutes, validations = 0.0, []
     for event in _history(folder):
         if "metrics" not in event:
             minutes = event["spent"] / 60
             continue
-        found.append(
+        validations.append(
             {
                 "step": event["step"],
                 "minutes": round(minutes, 3),
@@ -155,4 +155,4 @@ def _validations(folder: Path) -> list[Facts]:
                 "pmr": round(event["metrics"]["pmr"], 6),
             }
         )
-    return found
+    return validations

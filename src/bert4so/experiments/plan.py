@@ -1,4 +1,4 @@
-"""The runs that an experiment file describes."""
+"""The cells (runs) that an experiment file describes."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,12 +26,12 @@ from bert4so.modeling.sentence_encoders.row_encoder import MAX_STORED_TOKENS
 from bert4so.systems.run_config import make_run
 
 
-class Place(Settings):
-    """A corpus of the paper, as it is to be had.
+class ExperimentCorpus(Settings):
+    """A corpus of an experiment.
 
-    folder:   its path, or its name where corpora are looked for.
-    stand_in: in which way it is not the paper's; empty where it is.
-    set:      what is changed in all runs on it.
+    folder:   path, or name under a folder of corpora.
+    stand_in: how it differs from the paper's corpus; empty if it is the same.
+    set:      settings of all runs on it.
     """
 
     folder: str
@@ -40,13 +40,13 @@ class Place(Settings):
 
 
 class Grid(Settings):
-    """Runs of systems on corpora, each with each.
+    """All combinations of systems, corpora, seeds and varied values.
 
-    systems: by their names in the experiment.
-    corpora: by their names in the paper.
-    vary:    values by key, each of which is tried with each of the others'.
-    join:    corpora that are learned from as well.
-    set:     what is changed in all runs of the grid; they are then called by its name.
+    systems: names in the experiment.
+    corpora: names in the paper.
+    vary:    values by setting; all combinations are run.
+    join:    corpora to add to the training documents.
+    set:     settings of all runs of the grid; their names then contain the grid's name.
     """
 
     systems: list[str]
@@ -58,18 +58,18 @@ class Grid(Settings):
 
 
 class Experiment(Settings):
-    """What a file of `configs/experiments` says.
+    """The content of a file in `configs/experiments`.
 
-    set:     what is changed in all runs.
-    corpora: by their names in the paper.
-    systems: what is changed in the runs of each; where its name is not that of a system of this
-             package, `system` says which it is a form of.
-    grids:   by the table they are for.
+    set:     settings of all runs.
+    corpora: corpora by name in the paper.
+    systems: settings of the runs of each system; `system` names the system of this package if it
+             differs from the name in the experiment.
+    grids:   grids by the table that shows them.
     """
 
     scale: Literal["paper", "desk"]
     set: dict[str, Any] = Field(default_factory=dict)
-    corpora: dict[str, Place]
+    corpora: dict[str, ExperimentCorpus]
     systems: dict[str, dict[str, Any]]
     grids: dict[str, Grid]
 
@@ -78,10 +78,10 @@ class Experiment(Settings):
 class Cell:
     """One run of an experiment.
 
-    name:   of its file.
-    system: its name in the experiment.
-    corpus: its name in the paper.
-    varied: the values that the grid varies, by their dotted names.
+    name:   name of its file.
+    system: name in the experiment.
+    corpus: name in the paper.
+    varied: values that the grid varies, by dotted name of the setting.
     """
 
     name: str
@@ -92,10 +92,10 @@ class Cell:
 
 
 def read_experiment(path: Path) -> Experiment:
-    """The experiment of a TOML file."""
+    """Read and check the TOML file of an experiment."""
     experiment = checked(Experiment, read_toml(path), str(path))
     if "table-1" not in experiment.grids:
-        raise UserError(f"{path}: no [grids.table-1]: wanted the runs of the main table")
+        raise UserError(f"{path}: no [grids.table-1]: add the runs of the main table")
     for name, grid in experiment.grids.items():
         for kind, used, known in (
             ("corpus", [*grid.corpora, *grid.join], experiment.corpora),
@@ -103,14 +103,17 @@ def read_experiment(path: Path) -> Experiment:
         ):
             unknown = [one for one in used if one not in known]
             if unknown:
-                raise UserError(f'{path} [grids.{name}]: "{unknown[0]}": no such {kind} above')
+                raise UserError(
+                    f'{path} [grids.{name}]: unknown {kind} "{unknown[0]}": define it in the file'
+                )
     return experiment
 
 
 def all_cells(experiment: Experiment) -> list[Cell]:
-    """The cells of all grids, each once, in the order in which they run: that of the file.
+    """The cells of all grids without duplicates, in the order in which they run.
 
-    Within a grid by seed first, so that every cell has run once before any runs again.
+    Grids keep the order of the file. Within a grid, seeds come first, so that every cell runs with
+    the first seed before any runs with the second.
     """
     cells = [cell for name in experiment.grids for cell in grid_cells(experiment, name)]
     return list({cell.name: cell for cell in cells}.values())
@@ -131,7 +134,7 @@ def _cell(
     experiment: Experiment, name: str, system: str, corpus: str, seed: int, varied: dict[str, Any]
 ) -> Cell:
     grid = experiment.grids[name]
-    usual: Values = {
+    defaults: Values = {
         "system": system,
         "corpus": experiment.corpora[corpus].folder,
         "scale": experiment.scale,
@@ -143,16 +146,16 @@ def _cell(
         experiment.systems[system],
         grid.set,
     ]
-    plain = reduce(merge, layers, usual)
+    base = reduce(merge, layers, defaults)
     changes = (branch(key, value) for key, value in varied.items())
-    changed = reduce(merge, changes, plain)
+    changed = reduce(merge, changes, base)
     joined = [experiment.corpora[other].folder for other in grid.join if other != corpus]
     run = _run({**changed, "join": joined}, system, corpus)
     parts = [
         system,
         corpus.lower(),
         *([name] if grid.set else []),
-        *_differences(_run(plain, system, corpus), run),
+        *_differences(_run(base, system, corpus), run),
     ]
     return Cell("-".join([*parts, f"seed-{seed}"]), system, corpus, varied, run)
 
@@ -161,28 +164,28 @@ def _run(values: Values, system: str, corpus: str) -> RunConfig:
     return make_run(values, f"{system} on {corpus}", like=corpus.lower())
 
 
-def _differences(plain: RunConfig, run: RunConfig) -> Iterator[str]:
-    """What the name of a cell tells of its run: all that is not as in the plain one.
+def _differences(base: RunConfig, run: RunConfig) -> Iterator[str]:
+    """The parts of a cell's name: all settings that differ from the base run.
 
-    So that the same run in two grids is one cell.
+    The same run in two grids thus gets the same name and is one cell.
     """
     if run.join:
         yield "joined"
-    before, now = dict(leaves(plain.model_dump())), dict(leaves(run.model_dump()))
-    for key in sorted(now):
-        if key != "join" and now[key] != before.get(key):
-            yield f"{key.rpartition('.')[2]}-{now[key]}"
+    base_values, values = dict(leaves(base.model_dump())), dict(leaves(run.model_dump()))
+    for key in sorted(values):
+        if key != "join" and values[key] != base_values.get(key):
+            yield f"{key.rpartition('.')[2]}-{values[key]}"
 
 
 def make_plan(experiment: Experiment) -> Plan:
-    """What the tables need of an experiment, as plain data."""
+    """The parts of an experiment that the tables need, as plain data."""
     grids = {name: grid_cells(experiment, name) for name in experiment.grids}
     corpora = experiment.corpora.items()
     return Plan(
         minutes=experiment.set.get("minutes"),
         least_gap=LEAST_GAP,
         kept_tokens=MAX_STORED_TOKENS,
-        corpora={name: PlannedCorpus(place.folder, place.stand_in) for name, place in corpora},
+        corpora={name: PlannedCorpus(entry.folder, entry.stand_in) for name, entry in corpora},
         systems={
             name: _planned_system(experiment, name, grids["table-1"]) for name in experiment.systems
         },
@@ -211,19 +214,19 @@ def _planned_grid(grid: Grid, cells: Sequence[Cell]) -> PlannedGrid:
 
 
 def _planned_cell(cell: Cell) -> PlannedCell:
-    kept: Values = {key: getattr(cell.run, key) for key in ("system", "corpus", "scale")}
-    usual = dict(leaves(_run(kept, cell.system, cell.corpus).model_dump()))
-    now = dict(leaves(cell.run.model_dump()))
+    fixed: Values = {key: getattr(cell.run, key) for key in ("system", "corpus", "scale")}
+    defaults = dict(leaves(_run(fixed, cell.system, cell.corpus).model_dump()))
+    values = dict(leaves(cell.run.model_dump()))
     return PlannedCell(
         name=cell.name,
         system=cell.system,
         corpus=cell.corpus,
         settings=_as_json(cell.run),
-        changed=[key for key in now if now[key] != usual.get(key)],
+        changed=[key for key in values if values[key] != defaults.get(key)],
     )
 
 
 def _as_json(run: RunConfig) -> Values:
-    """The settings as JSON has them, which has no infinity."""
+    """The settings as JSON values; JSON has no infinity."""
     settings: Values = json.loads(run.model_dump_json())
     return settings

@@ -1,6 +1,6 @@
 """`plan.json`: the runs of an experiment and their settings, as the tables read them.
 
-`experiment run` writes it before its first run. Reading it takes no configuration and no system.
+`experiment run` writes it before its first run. Reading it needs no configuration and no system.
 """
 
 import json
@@ -14,15 +14,15 @@ from bert4so.errors import UserError
 FILE = "plan.json"
 
 VERSION = 1
-"""Of the form of the file."""
+"""Version of the file format."""
 
 
 @dataclass(frozen=True)
 class PlannedCorpus:
-    """A corpus of the paper.
+    """A corpus of an experiment.
 
-    folder:   its path, or its name in a folder of corpora.
-    stand_in: how it differs from the paper's; empty if it is the paper's own.
+    folder:   path, or name under a folder of corpora.
+    stand_in: how it differs from the paper's corpus; empty if it is the same.
     """
 
     folder: str
@@ -31,11 +31,11 @@ class PlannedCorpus:
 
 @dataclass(frozen=True)
 class PlannedSystem:
-    """A system, or a form of one.
+    """A system of an experiment.
 
-    system:         its name in this package.
+    system:         name in this package.
     paper_settings: all settings of a run at the paper's scale, on the corpus of its first run in
-                    the main table; empty if it has none there.
+                    the main table; empty if it has no run there.
     """
 
     system: str
@@ -46,9 +46,8 @@ class PlannedSystem:
 class PlannedGrid:
     """The runs of one table.
 
-    vary:  the values that are tried, by the dotted name of the setting.
-    cells: which of these values each of its runs has, by the name of the run. A run may be of
-           several grids.
+    vary:  values to run, by dotted name of the setting.
+    cells: the varied values of each run, by name of the run. A run can belong to several grids.
     """
 
     systems: Sequence[str]
@@ -62,10 +61,10 @@ class PlannedGrid:
 class PlannedCell:
     """One run.
 
-    system:   its name in the experiment.
-    corpus:   its name in the paper.
-    settings: every setting of the run, as JSON has them.
-    changed:  dotted names of the settings that are not the system's defaults at this scale.
+    system:   name in the experiment.
+    corpus:   name in the paper.
+    settings: all settings of the run, as JSON values.
+    changed:  dotted names of the settings that differ from the system's defaults at this scale.
     """
 
     name: str
@@ -77,15 +76,15 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class Plan:
-    """All runs of an experiment, and what the tables say of it.
+    """All runs of an experiment, and the facts about it that the tables need.
 
-    minutes:     the time limit that all runs share; None if there is none.
-    least_gap:   the least value that the loss takes for γ - F.
-    kept_tokens: a step of more tokens than this reads them a second time to save memory.
-    corpora:     by their names in the paper.
-    systems:     by their names in the experiment, in its order.
-    grids:       by the table they are for.
-    cells:       by name, in the order in which they run.
+    minutes:     time limit that all runs share; None if there is none.
+    least_gap:   lower bound of γ - F in the loss.
+    kept_tokens: steps with more tokens recompute activations to save memory.
+    corpora:     corpora by name in the paper.
+    systems:     systems by name in the experiment, in its order.
+    grids:       grids by the table that shows them.
+    cells:       cells by name, in the order in which they run.
     """
 
     minutes: float | None
@@ -100,13 +99,14 @@ class Plan:
 def write_plan(plan: Plan, folder: Path) -> Path:
     """Write the plan to a folder of results."""
     text = json.dumps({"version": VERSION, **asdict(plan)}, indent=1, ensure_ascii=False)
-    # In place: shards that start at once write the same bytes, and would rename each other's file.
+    # Written in place: shards that start together write the same bytes, and with a temporary file
+    # they would rename each other's.
     (folder / FILE).write_bytes(f"{text}\n".encode())
     return folder / FILE
 
 
 def read_plan(folder: Path) -> Plan:
-    """The plan in a folder of results."""
+    """Read the plan in a folder of results."""
     path = folder / FILE
     if not path.is_file():
         raise UserError(
@@ -119,7 +119,7 @@ def read_plan(folder: Path) -> Plan:
         if version == VERSION:
             return _plan(**facts)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{path}: not the plan of an experiment: {error}") from None
+        raise UserError(f"{path}: not a plan of an experiment: {error}") from None
     raise UserError(f"{path}: version {version}; this bert4so reads version {VERSION}")
 
 

@@ -21,8 +21,8 @@ from bert4so.training.trainer import check_same
 def run_cell(cell: Cell, store: CellStore, work: Path) -> None:
     """Train, measure, and store the results.
 
-    A run that was stopped resumes from its newest snapshot in `work`. A cell that another process
-    is running is refused; one that another process has finished meanwhile is left alone.
+    A stopped run resumes from its newest snapshot in `work`. Refuses a cell that another process is
+    running; does nothing if another process has finished it in the meantime.
     """
     with hold_folder(work / cell.name):
         if not store.is_finished(cell.name):
@@ -30,43 +30,43 @@ def run_cell(cell: Cell, store: CellStore, work: Path) -> None:
 
 
 def _run(cell: Cell, store: CellStore, work: Path) -> None:
-    began = time.perf_counter()
+    started = time.perf_counter()
     folder = work / cell.name
     config = work / f"{cell.name}.toml"
     config.write_text(dump_toml(cell.run))
-    source = _note_source(work / f"{cell.name}.source")
+    source = _record_source(work / f"{cell.name}.source")
     _train(cell, config, folder)
     facts = {**measure_run(cell, folder), "source": source}
-    # The time before an interruption is known for training alone.
-    wall = max(time.perf_counter() - began, 60 * facts["metrics"]["minutes"])
+    # For the time before an interruption, only the training time is known.
+    wall = max(time.perf_counter() - started, 60 * facts["metrics"]["minutes"])
     store.write(cell.name, {**facts, "wall_minutes": round(wall / 60, 2)})
 
 
 def _train(cell: Cell, config: Path, folder: Path) -> None:
-    """Train to the end, unless that has been done."""
+    """Train to the end, unless the run is finished."""
     if (folder / "metrics.json").exists():
         check_same(tomllib.loads((folder / "run.toml").read_text()), cell.run, folder)
         return
     check_folder(folder, resume=True)
     splits = splits_of(cell.run)
     if not splits.test:
-        raise UserError(f"{cell.run.corpus}: no test documents: there is nothing to measure on")
+        raise UserError(f"{cell.run.corpus}: no test documents: an experiment needs them")
     train(cell.run, splits, folder, f"bert4so train {config} --out {folder}", resume=True)
 
 
-def _note_source(file: Path) -> str:
-    """Write down which source a cell is run by: all of them, where it was stopped between."""
-    known = file.read_text().split() if file.exists() else []
-    known += [source_hash()] if source_hash() not in known else []
-    file.write_text("\n".join(known) + "\n")
-    return "+".join(known)
+def _record_source(file: Path) -> str:
+    """Record the source version of a cell; several if it was resumed with another version."""
+    hashes = file.read_text().split() if file.exists() else []
+    hashes += [source_hash()] if source_hash() not in hashes else []
+    file.write_text("\n".join(hashes) + "\n")
+    return "+".join(hashes)
 
 
 @cache
 def source_hash() -> str:
-    """Tells two versions of this package apart, whatever they are called.
+    """A hash of the source code of this package.
 
-    Kept from when it was first asked for: the files may change while a process runs.
+    Cached from the first call: the files can change while a process runs.
     """
     package = Path(bert4so.__file__).parent
     digest = hashlib.sha256()

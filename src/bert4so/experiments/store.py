@@ -1,4 +1,4 @@
-"""Finished cells of an experiment on disk: a JSON file each."""
+"""Finished cells of an experiment on disk: one JSON file per cell."""
 
 import json
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from bert4so.experiments.plan_file import Plan, PlannedCell
 from bert4so.io.atomic import write_atomic
 
 TIMED_LENGTHS = (5, 10, 20, 40)
-"""Numbers of sentences for which a cell has the time to order one document."""
+"""Numbers of sentences for which the time to order one document is measured."""
 
 TIMED_REPEATS = 3
-"""Documents of each length; the median time is kept."""
+"""Number of documents per length; the median time is stored."""
 
 
 class CellStore:
-    """The finished cells of a plan in a folder. Each file is read and parsed once."""
+    """The finished cells of a plan in a folder; each file is read and parsed once."""
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder = folder
@@ -27,11 +27,11 @@ class CellStore:
         self._parsed: dict[str, FinishedCell] = {}
 
     def path(self, name: str) -> Path:
-        """Where a cell is stored once it is finished."""
+        """The file of a finished cell."""
         return self.folder / f"{name}.json"
 
     def get(self, name: str) -> FinishedCell | None:
-        """A finished cell; None if it is not finished. One with other settings is refused."""
+        """A cell; None if it is not finished. Refuses a cell with other settings."""
         if name not in self._parsed and self.path(name).exists():
             cell = _read(self.path(name))
             check_settings(self.plan.cells[name], cell, self.path(name))
@@ -39,16 +39,16 @@ class CellStore:
         return self._parsed.get(name)
 
     def is_finished(self, name: str) -> bool:
-        """Whether a cell is finished. One with other settings is refused."""
+        """Whether a cell is finished. Refuses a cell with other settings."""
         return self.get(name) is not None
 
     def finished(self) -> dict[str, FinishedCell]:
         """All finished cells of the plan, by name."""
-        found = {name: self.get(name) for name in self.plan.cells}
-        return {name: cell for name, cell in found.items() if cell is not None}
+        cells = {name: self.get(name) for name in self.plan.cells}
+        return {name: cell for name, cell in cells.items() if cell is not None}
 
     def write(self, name: str, facts: Mapping[str, Any]) -> None:
-        """Store a cell that has finished."""
+        """Store a finished cell."""
         write_atomic(self.path(name), (json.dumps(facts) + "\n").encode())
 
 
@@ -59,12 +59,10 @@ def check_settings(planned: PlannedCell, finished: FinishedCell, path: Path) -> 
     """
     before, now = dict(leaves(finished.settings.all)), dict(leaves(planned.settings))
     newer = now.keys() - before.keys() - set(planned.changed)
-    found = difference(before, {key: now[key] for key in now if key not in newer})
-    if found:
-        key, was, wanted = found
-        raise UserError(
-            f"{path} was started with {key} = {was}: cannot resume with {key} = {wanted}"
-        )
+    changed = difference(before, {key: now[key] for key in now if key not in newer})
+    if changed:
+        key, old, new = changed
+        raise UserError(f"{path} was started with {key} = {old}: cannot resume with {key} = {new}")
 
 
 def _read(path: Path) -> FinishedCell:
@@ -72,5 +70,5 @@ def _read(path: Path) -> FinishedCell:
         return parse_cell(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
-            f"{path}: not a finished cell ({error!r}): remove it to run the cell again"
+            f"{path}: not a finished cell ({error!r}): delete it to run the cell again"
         ) from None

@@ -1,1 +1,1 @@
-"""The results page: tables, figures and verdicts."""
+"""The results page: verdicts, tables and figures."""

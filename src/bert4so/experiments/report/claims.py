@@ -1,4 +1,4 @@
-"""What the paper claims, held against what was found."""
+"""The paper's claims, and whether the runs support them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,35 +17,35 @@ from bert4so.experiments.report.paper_numbers import (
 )
 from bert4so.experiments.report.verdicts import (
     Verdict,
-    compared,
-    every,
+    all_true,
+    comparison,
     is_better,
-    judged,
     known_better,
-    learned,
-    seen,
+    min_epochs,
+    trained_enough,
+    verdict,
 )
 from bert4so.experiments.results import (
     Results,
     by_document,
     cost_ratios,
-    of_equal_training,
-    of_one_machine,
+    equally_trained,
+    on_one_machine,
 )
 
-NEAR = 0.95
-"""The share of its best tau at which a run counts as converged."""
+CONVERGED_SHARE_OF_BEST_TAU = 0.95
+"""A run counts as converged at this share of its best validation tau."""
 
-MANY = 3
-"""How many times as much is "many times" as much."""
+MIN_MANY_TIMES = 3
+"""The smallest ratio that counts as "many times" as much."""
 
 ONE_SEED = "one seed each"
-"""What must be said where p is over documents alone: another seed may give another answer."""
+"""Note for p-values over documents only: other seeds may give another result."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper, whether it is borne out, and by which numbers, in lines."""
+    """A claim of the paper, the verdict on it, and the numbers behind the verdict, in lines."""
 
     text: str
     verdict: Verdict
@@ -53,24 +53,24 @@ class Claim:
 
 
 def claims(results: Results) -> list[Claim]:
-    """What the paper says of its results, in the order in which it does."""
-    made: list[tuple[str, Callable[[Results], tuple[Verdict, str]]]] = [
+    """The verdicts on the paper's claims, in the paper's order."""
+    checks: list[tuple[str, Callable[[Results], tuple[Verdict, str]]]] = [
         (f"BERT4SO is better than all others on {_listed(BEST_ON)}.", _best_of_all),
-        (f"On {_listed(EVEN_ON)} it is as good as B-TSort.", _even),
-        ("Systems with BERT are better than those without.", _with_bert),
-        ("Letting the tokens of all sentences interact is better than RankTxNet.", _interaction),
-        ("B-TSort costs many times as much.", _cost),
-        ("The margin in ListMLE helps where there is little to learn from (NeurIPS).", _margin),
+        (f"BERT4SO is as good as B-TSort on {_listed(EVEN_ON)}.", _even),
+        ("Systems with BERT are better than systems without.", _with_bert),
+        ("Interaction between the tokens of all sentences is better than RankTxNet.", _interaction),
+        ("B-TSort costs many times as much as BERT4SO.", _cost),
+        ("The margin in ListMLE helps with little training data (NeurIPS).", _margin),
         ("The margin makes training converge faster.", _faster),
         ("Joining corpora helps the small ones and hurts NSF.", _joining),
     ]
-    return [Claim(text, *found(results)) for text, found in made]
+    return [Claim(text, *check(results)) for text, check in checks]
 
 
 def _best_of_all(results: Results) -> tuple[Verdict, str]:
     others = [system for system in TITLES if not system.startswith("bert4so")]
     needed = [_planned(results, system, BEST_ON) for system in ("bert4so", *others)]
-    if why := _unmade(results, needed):
+    if why := _obstacle(results, needed):
         return "not testable here", why
     answers: list[bool | None] = []
     numbers = [ONE_SEED]
@@ -78,17 +78,17 @@ def _best_of_all(results: Results) -> tuple[Verdict, str]:
         ours = results.finished("table-1", system="bert4so", corpus=corpus)
         theirs = {s: results.finished("table-1", system=s, corpus=corpus) for s in others}
         best = max(others, key=lambda s: by_document(theirs[s], "τ").mean())
-        what = f"{results.called(corpus)}, against {TITLES[best]}, the best of them"
-        numbers.append(compared(what, ours, theirs[best]))
+        what = f"{results.corpus_title(corpus)}, BERT4SO against the best other, {TITLES[best]}"
+        numbers.append(comparison(what, ours, theirs[best]))
         if unbeaten := [TITLES[s] for s in others if not is_better(ours, theirs[s])]:
-            numbers.append(f"not surely better than {_listed(unbeaten)}")
+            numbers.append(f"not significantly better than {_listed(unbeaten)}")
         answers += [known_better(ours, theirs[s]) for s in others]
-    return judged(every(answers), numbers)
+    return verdict(all_true(answers), numbers)
 
 
 def _even(results: Results) -> tuple[Verdict, str]:
     needed = [_planned(results, system, EVEN_ON) for system in ("bert4so", "b-tsort")]
-    if why := _unmade(results, needed):
+    if why := _obstacle(results, needed):
         return "not testable here", why
     answers: list[bool | None] = []
     numbers = [ONE_SEED]
@@ -97,93 +97,95 @@ def _even(results: Results) -> tuple[Verdict, str]:
             results.finished("table-1", system=system, corpus=corpus)
             for system in ("bert4so", "b-tsort")
         )
-        numbers.append(compared(results.called(corpus), ours, theirs))
+        what = f"{results.corpus_title(corpus)}, BERT4SO against B-TSort"
+        numbers.append(comparison(what, ours, theirs))
         worse = known_better(theirs, ours)
         answers.append(None if worse is None else not worse)
-    return judged(every(answers), numbers)
+    return verdict(all_true(answers), numbers)
 
 
 def _with_bert(results: Results) -> tuple[Verdict, str]:
-    """In as many corpora as in the paper's own table, not in all of which it is so."""
+    """Supported on as many corpora as in the paper's own table, which is not all of them."""
     without = [s for s in TITLES if s not in WITH_BERT and not s.startswith("bert4so")]
     corpora = [corpus for corpus in results.corpora("table-1") if corpus in CORPORA]
     needed = [_planned(results, system, corpora) for system in (*WITH_BERT, *without)]
-    if why := _unmade(results, needed):
+    if why := _obstacle(results, needed):
         return "not testable here", why
-    held, unknown, in_paper, numbers = 0, 0, 0, []
+    true_on, unknown_on, in_paper, numbers = 0, 0, 0, []
     for corpus in corpora:
         runs = {cell.system: cell for cell in results.finished("table-1", corpus=corpus)}
         taus = {system: cell.test.tau for system, cell in runs.items()}
-        last, first = min(WITH_BERT, key=taus.__getitem__), max(without, key=taus.__getitem__)
-        holds = taus[last] > taus[first]
-        known = learned([runs[first if holds else last]])
-        held, unknown = held + (known and holds), unknown + (not known)
+        worst = min(WITH_BERT, key=taus.__getitem__)
+        best = max(without, key=taus.__getitem__)
+        is_true = taus[worst] > taus[best]
+        known = trained_enough([runs[best if is_true else worst]])
+        true_on, unknown_on = true_on + (known and is_true), unknown_on + (not known)
         numbers.append(
-            f"{results.called(corpus)} {taus[last]:.4f} ({TITLES[last]}) against "
-            f"{taus[first]:.4f} ({TITLES[first]}; seen {seen([runs[last]]):.2f} and "
-            f"{seen([runs[first]]):.2f} times)"
+            f"{results.corpus_title(corpus)}: {TITLES[worst]} {taus[worst]:.4f}, {TITLES[best]} "
+            f"{taus[best]:.4f} ({min_epochs([runs[worst]]):.2f} and "
+            f"{min_epochs([runs[best]]):.2f} epochs)"
         )
         theirs = {s: TABLE_1[s, corpus][0] for s in (*WITH_BERT, *without)}
         in_paper += min(theirs[s] for s in WITH_BERT) > max(theirs[s] for s in without)
     counts = (
-        f"the lowest τ of the three with BERT is above the highest of the others on {held} of "
-        f"{len(corpora)} corpora (in the paper on {in_paper})"
+        f"the lowest τ of the three systems with BERT is above the highest of the others on "
+        f"{true_on} of {len(corpora)} corpora (in the paper on {in_paper})"
     )
-    enough = True if held >= in_paper else None if held + unknown >= in_paper else False
-    return judged(enough, [ONE_SEED, counts, *numbers])
+    claim = True if true_on >= in_paper else None if true_on + unknown_on >= in_paper else False
+    return verdict(claim, [ONE_SEED, counts, *numbers])
 
 
 def _interaction(results: Results) -> tuple[Verdict, str]:
     corpora = results.corpora("table-1")
     systems = ("rank-tx-net", "bert4so", "bert4so-list-mle")
-    why = _unmade(results, [_planned(results, system, corpora) for system in systems])
+    why = _obstacle(results, [_planned(results, system, corpora) for system in systems])
     better, worse, unknown, numbers = 0, 0, 0, []
     for corpus in corpora:
         theirs, ours, same_loss = (
             results.finished("table-1", system=system, corpus=corpus) for system in systems
         )
-        found = (ours, theirs, same_loss)
-        if not all(found) or not of_equal_training(chain(*found)):
+        runs = (ours, theirs, same_loss)
+        if not all(runs) or not equally_trained(chain(*runs)):
             continue
         for one, system in ((ours, systems[1]), (same_loss, systems[2])):
-            what = f"{TITLES[system]} on {results.called(corpus)}"
-            numbers.append(compared(what, one, theirs))
-        # RankTxNet's loss is plain ListMLE: with it the two differ in what they read alone.
+            what = f"{results.corpus_title(corpus)}, {TITLES[system]} against RankTxNet"
+            numbers.append(comparison(what, one, theirs))
+        # RankTxNet's loss is plain ListMLE: with the same loss, only the interaction differs.
         ahead, behind = known_better(same_loss, theirs), known_better(theirs, same_loss)
         better, worse = better + (ahead is True), worse + (behind is True)
         unknown += None in (ahead, behind)
     if why:
         return "not testable here", "\n".join([why, *numbers])
     counts = (
-        f"with its loss, ListMLE, better on {better} of {len(corpora)} corpora, worse on {worse}, "
-        f"unknown on {unknown}"
+        f"BERT4SO with RankTxNet's loss, ListMLE, is better on {better} of {len(corpora)} corpora, "
+        f"worse on {worse}, unknown on {unknown}"
     )
     refuted = worse > 0 or better + unknown <= len(corpora) / 2
-    held = False if refuted else None if unknown else True
-    return judged(held, [ONE_SEED, counts, *numbers])
+    claim = False if refuted else None if unknown else True
+    return verdict(claim, [ONE_SEED, counts, *numbers])
 
 
 def _cost(results: Results) -> tuple[Verdict, str]:
     systems = ("bert4so", "b-tsort")
-    why = _unmade(results, [_planned(results, system, COST) for system in systems])
+    why = _obstacle(results, [_planned(results, system, COST) for system in systems])
     ratios, numbers = [], []
     for corpus, paper in COST.items():
         ours, theirs = (
             results.finished("table-1", system=system, corpus=corpus) for system in systems
         )
-        if not of_one_machine([*ours, *theirs]):
-            why = why or f"the runs on {corpus} are of several machines"
+        if not on_one_machine([*ours, *theirs]):
+            why = why or f"the runs on {corpus} are from several machines"
         elif ours and theirs:
             training, epoch, ordering = cost_ratios(ours[0], theirs[0])
             ratios.append(training)
             numbers.append(
-                f"{results.called(corpus)}: {training:.1f}× the training time (the paper: "
-                f"{paper}×), {epoch:.1f}× that of an epoch, {ordering:.1f}× the ordering time"
+                f"{results.corpus_title(corpus)}: {training:.1f}× the training time (the paper: "
+                f"{paper}×), {epoch:.1f}× the time per epoch, {ordering:.1f}× the ordering time"
             )
     if why:
         return "not testable here", "\n".join([why, *numbers])
-    numbers.append(f"{MANY}× and more counts as many times")
-    return judged(min(ratios) >= MANY, numbers)
+    numbers.append(f"at least {MIN_MANY_TIMES}× counts as many times")
+    return verdict(min(ratios) >= MIN_MANY_TIMES, numbers)
 
 
 def _margin(results: Results) -> tuple[Verdict, str]:
@@ -191,11 +193,11 @@ def _margin(results: Results) -> tuple[Verdict, str]:
     if why:
         return "not testable here", why
     gains = [one.test.tau - other.test.tau for one, other in zip(margin, plain, strict=True)]
-    numbers = compared("NeurIPS, margin against plain", margin, plain)
-    told = ", ".join(f"{gain:+.4f}" for gain in gains)
-    # Documents are many and seeds are few: it has to hold for each.
-    held = is_better(margin, plain) and min(gains) > 0
-    return judged(held, [numbers, f"by seed {told}"])
+    numbers = comparison("NeurIPS, margin against plain ListMLE", margin, plain)
+    by_seed = ", ".join(f"{gain:+.4f}" for gain in gains)
+    # There are many documents but few seeds, so the claim must hold for each seed.
+    claim = is_better(margin, plain) and min(gains) > 0
+    return verdict(claim, [numbers, f"difference by seed: {by_seed}"])
 
 
 def _faster(results: Results) -> tuple[Verdict, str]:
@@ -204,23 +206,24 @@ def _faster(results: Results) -> tuple[Verdict, str]:
         return "not testable here", why
     pairs = []
     for one, other in zip(margin, plain, strict=True):
-        # The same level for both, so that the one that ends higher is not taken for the faster.
-        level = NEAR * min(_best(one), _best(other))
+        # The same level for both, so that the run that ends higher is not called the faster.
+        level = CONVERGED_SHARE_OF_BEST_TAU * min(_best(one), _best(other))
         pairs.append((_steps_to(level, one), _steps_to(level, other)))
-    told = ", ".join(f"{ours:.1f} against {theirs:.1f}" for ours, theirs in pairs)
+    by_seed = ", ".join(f"{ours:.1f} against {theirs:.1f}" for ours, theirs in pairs)
     numbers = (
-        f"NeurIPS, steps with the margin and without until validation τ is {NEAR:.0%} of the lower "
-        f"of the two runs' best, by seed: {told}; were the two alike, the margin would be the "
-        f"faster for each seed in one of {2 ** len(pairs)} such experiments"
+        f"NeurIPS, steps with the margin against steps without it until validation τ reaches "
+        f"{CONVERGED_SHARE_OF_BEST_TAU:.0%} of the best τ of the weaker run, by seed: {by_seed}; "
+        f"if both were equally fast, the margin would be faster with every seed in one of "
+        f"{2 ** len(pairs)} such experiments"
     )
-    # Seeds are few: it has to hold for each.
-    return judged(all(ours < theirs for ours, theirs in pairs), [numbers])
+    # There are few seeds, so the claim must hold for each.
+    return verdict(all(ours < theirs for ours, theirs in pairs), [numbers])
 
 
 def _losses(results: Results) -> tuple[list[FinishedCell], list[FinishedCell], str]:
-    """The runs with the margin and without, seed by seed, and why they cannot be compared."""
+    """The runs with and without the margin, by seed, and the obstacle to a comparison or ""."""
     systems = ("bert4so", "bert4so-list-mle")
-    why = _unmade(results, [results.planned("losses", system=system) for system in systems])
+    why = _obstacle(results, [results.planned("losses", system=system) for system in systems])
     margin, plain = (results.finished("losses", system=system) for system in systems)
     return margin, plain, why
 
@@ -230,53 +233,53 @@ def _best(cell: FinishedCell) -> float:
 
 
 def _steps_to(level: float, cell: FinishedCell) -> float:
-    """The steps after which a run is so good first, on the line from one validation to the next."""
-    before, reached = 0, 0.0  # an untrained model puts sentences in any order
+    """The steps until tau first reaches a level, interpolated linearly between validations."""
+    last_step, last_tau = 0, 0.0  # an untrained model orders by chance
     for validation in cell.validations:
         step, tau = validation.step, validation.tau
         if tau >= level:
-            share = (level - reached) / (tau - reached) if tau > reached else 0.0
-            return float(before + share * (step - before))
-        before, reached = step, tau
-    return float(before)
+            share = (level - last_tau) / (tau - last_tau) if tau > last_tau else 0.0
+            return float(last_step + share * (step - last_step))
+        last_step, last_tau = step, tau
+    return float(last_step)
 
 
 def _joining(results: Results) -> tuple[Verdict, str]:
     corpora = results.corpora("table-2")
     needed = [_planned(results, "bert4so", corpora), results.planned("table-2")]
-    why = _unmade(results, needed)
+    why = _obstacle(results, needed)
     answers: list[bool | None] = []
     numbers = []
     for corpus in corpora:
         alone = results.finished("table-1", system="bert4so", corpus=corpus)
         joined = results.finished("table-2", corpus=corpus)
-        if alone and joined and of_equal_training([*alone, *joined]):
+        if alone and joined and equally_trained([*alone, *joined]):
             better, worse = (alone, joined) if corpus == "NSF" else (joined, alone)
             answers.append(known_better(better, worse))
-            what = f"{results.called(corpus)}, joined against separate"
-            numbers.append(compared(what, joined, alone))
+            what = f"{results.corpus_title(corpus)}, joined against separate"
+            numbers.append(comparison(what, joined, alone))
     if why:
         return "not testable here", "\n".join([why, *numbers])
-    return judged(every(answers), [ONE_SEED, *numbers])
+    return verdict(all_true(answers), [ONE_SEED, *numbers])
 
 
 def _planned(results: Results, system: str, corpora: Iterable[str]) -> list[PlannedCell]:
-    """The cells of a system in the main table; none, where one of the corpora has none."""
-    each = [results.planned("table-1", system=system, corpus=corpus) for corpus in corpora]
-    return [cell for cells in each for cell in cells] if all(each) else []
+    """The cells of a system in the main table; none if a corpus has none."""
+    per_corpus = [results.planned("table-1", system=system, corpus=corpus) for corpus in corpora]
+    return [cell for cells in per_corpus for cell in cells] if all(per_corpus) else []
 
 
-def _unmade(results: Results, groups: Sequence[Sequence[PlannedCell]]) -> str:
-    """Why nothing can be said that takes all cells of some groups; "" where it can."""
+def _obstacle(results: Results, groups: Sequence[Sequence[PlannedCell]]) -> str:
+    """Why a claim about all cells of these groups cannot be tested; "" if it can."""
     if not groups or not all(groups):
         return "this experiment has no such runs"
     names = {cell.name for group in groups for cell in group}
-    if missing := len(names - results.found.keys()):
+    if missing := len(names - results.cells.keys()):
         return f"{missing} of {len(names)} runs are missing"
     for corpus in dict.fromkeys(cell.corpus for group in groups for cell in group):
         cells = [cell for group in groups for cell in group if cell.corpus == corpus]
-        if not of_equal_training(results.of(cells)):
-            return f"the runs on {corpus} are of several machines, with no equal training"
+        if not equally_trained(results.finished_of(cells)):
+            return f"the runs on {corpus} are from several machines and not equally trained"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Where runs are worse than the paper's, and better, and what may be the reason."""
+"""Differences between the runs and the paper's numbers, and their possible reasons."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,15 +8,15 @@ from bert4so.experiments.finished_cell import FinishedCell
 from bert4so.experiments.report.paper_numbers import CORPORA, TABLE_1, TABLE_3, TITLES
 from bert4so.experiments.results import Results, epochs_seen
 
-TOLD_ELSEWHERE = {"model.loss", "model.vectors", "model.tagger"}
-"""Numbers of a system that are not listed as different from the paper's."""
+UNLISTED_SETTINGS = {"model.loss", "model.vectors", "model.tagger"}
+"""Settings that are not listed as changed: titles of systems or notes of tables name them."""
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A run beside the paper's.
+    """A run compared with the paper's.
 
-    tau, pmr: by how much it is above the paper's.
+    tau, pmr: its metrics minus the paper's.
     """
 
     stand_in: bool
@@ -27,38 +27,39 @@ class Gap:
 
     @property
     def corpus(self) -> str:
-        """Its name in the paper."""
+        """The name of the corpus in the paper."""
         return self.cell.corpus
 
     @property
-    def seen(self) -> str:
+    def epochs(self) -> str:
         """How often the run saw each training document."""
         return f"{epochs_seen(self.cell):.1f}"
 
 
-def against_the_paper(results: Results) -> str:
-    """Every run that the paper has too, those that are furthest below it first."""
+def compare_with_paper(results: Results) -> str:
+    """All runs that the paper reports too, those furthest below it first."""
     short, whole = _gaps(results, "table-1", ""), _gaps(results, "long", ", all epochs")
     rows = sorted([*short, *whole], key=lambda gap: (gap.stand_in, gap.tau, gap.pmr))
     lines = [
-        f"| {gap.title} | {results.called(gap.corpus)} | {gap.tau:+.4f} | {gap.pmr:+.2f} "
-        f"| {gap.seen} | {_best_at(gap.cell):.0%} | {_documents(gap)} | {_encoder(gap.cell)} |"
+        f"| {gap.title} | {results.corpus_title(gap.corpus)} | {gap.tau:+.4f} | {gap.pmr:+.2f} "
+        f"| {gap.epochs} | {_best_at(gap.cell):.0%} | {_documents(gap)} | {_encoder(gap.cell)} |"
         for gap in rows
     ]
     return "\n".join(
         [
             *_reasons(short, whole),
-            "In what a run differs from the paper's: how often it saw each document, how many it "
-            "had to learn from (in brackets the paper's), and from which encoder it began, where "
-            "it has one (the paper's is BERT-base). Stand-ins are last: a corpus is "
-            "another there, and nothing follows about the paper's numbers.",
+            "For each run, the table shows its τ and PMR minus the paper's, the number of epochs, "
+            "the share of its training at which it was best on validation, the number of training "
+            "documents (the paper's in brackets), and its pretrained encoder, if it has one (the "
+            "paper's is BERT-base). Stand-ins come last: they are other corpora, so their numbers "
+            "say nothing about the paper's.",
             "",
-            "| system | corpus | τ, against the paper's | PMR | times seen | best at | documents "
+            "| system | corpus | τ minus paper | PMR minus paper | epochs | best at | documents "
             "| encoder |",
             "|---|---|---|---|---|---|---|---|",
             *lines,
             "",
-            "In which numbers the systems are not as they are for a GPU, with BERT-base:",
+            "Settings that differ from those for a GPU with BERT-base:",
             "",
             *_settings(results),
         ]
@@ -67,12 +68,12 @@ def against_the_paper(results: Results) -> str:
 
 def _gaps(results: Results, grid: str, how: str) -> list[Gap]:
     """The first run of each system on each corpus of a grid."""
-    made = []
+    gaps = []
     for corpus in (name for name in CORPORA if name in results.corpora(grid)):
         for system in TITLES:
             for cell in results.finished(grid, system=system, corpus=corpus)[:1]:
                 tau, pmr = TABLE_1[system, corpus]
-                made.append(
+                gaps.append(
                     Gap(
                         stand_in=bool(results.plan.corpora[corpus].stand_in),
                         tau=cell.test.tau - tau,
@@ -81,65 +82,65 @@ def _gaps(results: Results, grid: str, how: str) -> list[Gap]:
                         cell=cell,
                     )
                 )
-    return made
+    return gaps
 
 
 def _reasons(short: list[Gap], whole: list[Gap]) -> list[str]:
-    """What the runs tell of why they are below the paper's."""
+    """Reasons for lower numbers than the paper's, as far as the runs show them."""
     own = [gap for gap in short if not gap.stand_in]
     below = sum(gap.tau < 0 for gap in own)
     if not below:
         return []
-    told = [f"On the paper's own corpora {below} of {len(own)} runs are below its τ."]
+    sentences = [f"On the paper's own corpora, {below} of {len(own)} runs are below its τ."]
     pairs = [
         (longer, gap)
         for longer in whole
         for gap in own
         if (gap.cell.system, gap.corpus) == (longer.cell.system, longer.corpus)
     ]
-    told += [
-        f"{longer.title}, is at {longer.tau:+.4f} on {longer.corpus} (documents seen "
-        f"{longer.seen} times) instead of {gap.tau:+.4f} ({gap.seen} times)."
+    sentences += [
+        f"On {longer.corpus}, the difference of {longer.title}, is {longer.tau:+.4f} "
+        f"({longer.epochs} epochs) instead of {gap.tau:+.4f} ({gap.epochs} epochs)."
         for longer, gap in pairs
     ]
     if pairs:
-        told.append(
-            "What is left after all epochs has other reasons, of which those that are known stand "
-            "below, or is chance: it is of one seed."
+        sentences.append(
+            "The difference that is left after all epochs has other reasons (the known ones are "
+            "listed below) or is chance, because there is one seed."
         )
-    told.append(
-        "A run is kept as it was when it was best on validation, after the share of its training "
-        'that stands under "best at": what it was trained after that did not help it.'
+    sentences.append(
+        'A run keeps the model that was best on validation; "best at" is the share of its training '
+        "up to that point. Later training did not improve it."
     )
-    return [" ".join(told), ""]
+    return [" ".join(sentences), ""]
 
 
 def _best_at(cell: FinishedCell) -> float:
-    """The share of its steps after which a run was best, and was kept."""
+    """The share of its steps at which a run was best on validation."""
     best = max(cell.validations, key=lambda validation: validation.tau + validation.pmr)
     return best.step / cell.validations[-1].step
 
 
 def _documents(gap: Gap) -> str:
-    """How many a run had to learn from, and the paper's."""
+    """The number of training documents, and the paper's."""
     theirs = TABLE_3[gap.corpus].documents["train"]
     return f"{gap.cell.training_documents:,} ({theirs:,})"
 
 
 def _encoder(cell: FinishedCell) -> str:
-    """From which encoder a run began; "" where it has none."""
+    """The name of the pretrained encoder; "" if the system has none."""
     return Path(cell.settings.encoder or "").name
 
 
 def _settings(results: Results) -> list[str]:
-    """What of each system is another at this scale than at the paper's."""
-    lines = ["| system | | at the paper's scale | here |", "|---|---|---|---|"]
+    """The settings of each system that differ between the paper's scale and this one."""
+    lines = ["| system | setting | at the paper's scale | here |", "|---|---|---|---|"]
     for name, system in results.plan.systems.items():
         cell = next(iter(results.planned("table-1", system=name)), None)
         if cell is None or name not in TITLES:
             continue
-        before, now = dict(leaves(system.paper_settings)), dict(leaves(cell.settings))
-        for key in (key for key in now if key.startswith(("model.", "train."))):
-            if now[key] != before.get(key) and key not in TOLD_ELSEWHERE:
-                lines.append(f"| {TITLES[name]} | `{key}` | {before.get(key)} | {now[key]} |")
+        paper, here = dict(leaves(system.paper_settings)), dict(leaves(cell.settings))
+        for key in (key for key in here if key.startswith(("model.", "train."))):
+            if here[key] != paper.get(key) and key not in UNLISTED_SETTINGS:
+                lines.append(f"| {TITLES[name]} | `{key}` | {paper.get(key)} | {here[key]} |")
     return lines

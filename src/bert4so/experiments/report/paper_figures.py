@@ -27,15 +27,15 @@ STYLE: dict[Any, object] = {
     "legend.fontsize": "small",
 }
 COLORS = [*(f"C{k}" for k in range(10)), "black"]
-APART = 0.1
-"""How far the columns of a table lie below one another in a row of its figure."""
+COLUMN_OFFSET_ROWS = 0.1
+"""Vertical distance between the columns of a table in its figure, in rows."""
 
-FEWEST = 10
-"""Lengths of which there are fewer documents are not shown: their mean is mostly luck."""
+MIN_DOCUMENTS_PER_LENGTH = 10
+"""Lengths with fewer documents are not shown, because their mean is mostly noise."""
 
 
 def save(draw: Callable[[Axes], None], path: Path) -> None:
-    """Draw a figure, and write it."""
+    """Draw a figure and write it."""
     with rc_context(STYLE):
         figure = Figure(figsize=(7, 4.2), layout="constrained")
         FigureCanvasAgg(figure)
@@ -43,18 +43,18 @@ def save(draw: Callable[[Axes], None], path: Path) -> None:
         figure.savefig(path, dpi=130, metadata={"Software": None})
 
 
-def by_table(table: Table, shown: Sequence[str]) -> Callable[[Axes], None]:
-    """The numbers of some columns of a table, row by row; the paper's are hollow."""
+def table_figure(table: Table, shown: Sequence[str]) -> Callable[[Axes], None]:
+    """The numbers of the shown columns of a table, row by row; the paper's are hollow."""
 
     def draw(axes: Axes) -> None:
-        columns = [(group or column, column) for group, some in table.groups for column in some]
-        chosen = [k for k, (_, column) in enumerate(columns) if column in shown]
-        for number, k in enumerate(chosen):
+        columns = [(group or column, column) for group, names in table.groups for column in names]
+        selected = [k for k, (_, column) in enumerate(columns) if column in shown]
+        for number, k in enumerate(selected):
             entries = [row[k] for _, row in table.rows]
             color, label = f"C{number}", columns[k][0]
-            below = APART * (number - (len(chosen) - 1) / 2)
-            _dots(axes, [entry.own for entry in entries], below, color=color, label=label)
-            _dots(axes, [entry.paper for entry in entries], below, color=color, fillstyle="none")
+            offset = COLUMN_OFFSET_ROWS * (number - (len(selected) - 1) / 2)
+            _dots(axes, [entry.own for entry in entries], offset, color=color, label=label)
+            _dots(axes, [entry.paper for entry in entries], offset, color=color, fillstyle="none")
         axes.set_yticks(range(len(table.rows)), [name for name, _ in table.rows])
         axes.set(xlabel=table.axis or shown[0], ylabel=table.corner)
         axes.set_ylim(len(table.rows) - 0.5, -0.5)
@@ -64,34 +64,34 @@ def by_table(table: Table, shown: Sequence[str]) -> Callable[[Axes], None]:
     return draw
 
 
-def _dots(axes: Axes, numbers: Sequence[Number | None], below: float, **how: Any) -> None:
-    """A dot per row, where it has a number, with its spread where it has one."""
+def _dots(axes: Axes, numbers: Sequence[Number | None], offset: float, **style: Any) -> None:
+    """A dot for each row with a number, with an error bar if it has a spread."""
     dots = [(one.value, y, one.spread or 0.0) for y, one in enumerate(numbers) if one is not None]
     axes.errorbar(
         [x for x, _, _ in dots],
-        [y + below for _, y, _ in dots],
+        [y + offset for _, y, _ in dots],
         xerr=[spread for _, _, spread in dots],
         fmt="o",
-        **how,
+        **style,
     )
 
 
-def by_minutes(results: Results, corpus: str) -> Callable[[Axes], None]:
-    """Validation tau against the minutes of training, for all systems."""
+def minutes_figure(results: Results, corpus: str) -> Callable[[Axes], None]:
+    """Validation tau by minutes of training, for all systems."""
 
     def draw(axes: Axes) -> None:
         for cell in results.finished("table-1", corpus=corpus):
             minutes = [validation.minutes for validation in cell.validations]
             taus = [validation.tau for validation in cell.validations]
             axes.plot(minutes, taus, **_line(results, cell))
-        axes.set(xlabel="minutes of training (CPU time by thread)", ylabel="validation τ")
+        axes.set(xlabel="minutes of training (CPU time per thread)", ylabel="validation τ")
         _legend(axes)
 
     return draw
 
 
-def by_step(results: Results, grid: str) -> Callable[[Axes], None]:
-    """Validation tau by step of BERT4SO with either loss, a line a seed."""
+def steps_figure(results: Results, grid: str) -> Callable[[Axes], None]:
+    """Validation tau of BERT4SO by step, for both losses, one line per seed."""
 
     def draw(axes: Axes) -> None:
         losses = {"bert4so": ("margin ListMLE", "C0"), "bert4so-list-mle": ("ListMLE", "C1")}
@@ -106,28 +106,28 @@ def by_step(results: Results, grid: str) -> Callable[[Axes], None]:
     return draw
 
 
-def by_sentences(results: Results, corpus: str) -> Callable[[Axes], None]:
-    """Test tau against the number of sentences of a document."""
+def sentences_figure(results: Results, corpus: str) -> Callable[[Axes], None]:
+    """Test tau by number of sentences."""
 
     def draw(axes: Axes) -> None:
         for cell in results.finished("table-1", corpus=corpus):
             taus = tau_by_length(cell.lengths, cell.taus)
             axes.plot(list(taus), list(taus.values()), **_line(results, cell))
-        axes.set(xlabel="sentences of a document", ylabel="test τ")
+        axes.set(xlabel="sentences per document", ylabel="test τ")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         _legend(axes)
 
     return draw
 
 
-def by_cost(results: Results, corpus: str) -> Callable[[Axes], None]:
-    """Documents ordered a second against tau: what is paid for what one gets."""
+def speed_figure(results: Results, corpus: str) -> Callable[[Axes], None]:
+    """Test tau by documents ordered per second."""
 
     def draw(axes: Axes) -> None:
         for cell in results.finished("table-1", corpus=corpus):
             dot = {**_line(results, cell), "marker": "o", "linestyle": ""}
             axes.plot(1 / ordering_seconds(cell), cell.test.tau, **dot)
-        xlabel = "documents ordered a second (of CPU time by thread)"
+        xlabel = "documents per second (CPU time per thread)"
         axes.set(xlabel=xlabel, ylabel="test τ", xscale="log")
         _plain_numbers(axes.xaxis)
         _legend(axes)
@@ -135,14 +135,14 @@ def by_cost(results: Results, corpus: str) -> Callable[[Axes], None]:
     return draw
 
 
-def by_n(results: Results, corpus: str) -> Callable[[Axes], None]:
-    """The time an order takes against the number of sentences."""
+def time_figure(results: Results, corpus: str) -> Callable[[Axes], None]:
+    """The time to order a document by its number of sentences."""
 
     def draw(axes: Axes) -> None:
         for cell in results.finished("table-1", corpus=corpus):
             seconds = cell.seconds_for
             axes.plot(list(seconds), list(seconds.values()), **_line(results, cell))
-        ylabel = "seconds to order them (CPU time by thread)"
+        ylabel = "seconds per document (CPU time per thread)"
         axes.set(xlabel="sentences", ylabel=ylabel, xscale="log", yscale="log")
         axes.set_xticks(TIMED_LENGTHS, [str(n) for n in TIMED_LENGTHS], minor=False)
         axes.xaxis.set_minor_formatter(NullFormatter())
@@ -152,28 +152,29 @@ def by_n(results: Results, corpus: str) -> Callable[[Axes], None]:
 
 
 def lengths(results: Results, corpus: str) -> set[int]:
-    """The numbers of sentences of which there are enough test documents."""
+    """The numbers of sentences with enough test documents."""
     cells = results.finished("table-1", corpus=corpus)
     return {n for cell in cells for n in tau_by_length(cell.lengths, cell.taus)}
 
 
 def tau_by_length(lengths: Sequence[int], taus: Sequence[float]) -> dict[int, float]:
-    """The mean tau of the documents of each number of sentences, where there are enough."""
-    found = defaultdict[int, list[float]](list)
+    """The mean tau by number of sentences, for numbers with enough documents."""
+    by_length = defaultdict[int, list[float]](list)
     for n, tau in zip(lengths, taus, strict=True):
-        found[n].append(tau)
-    return {n: fmean(taus) for n, taus in sorted(found.items()) if len(taus) >= FEWEST}
+        by_length[n].append(tau)
+    enough = MIN_DOCUMENTS_PER_LENGTH
+    return {n: fmean(taus) for n, taus in sorted(by_length.items()) if len(taus) >= enough}
 
 
 def _line(results: Results, cell: FinishedCell) -> dict[str, Any]:
-    """A line for each system, in its own color, whichever of the others are there."""
+    """The style of a system's line; its color does not depend on which systems are finished."""
     number = list(results.plan.systems).index(cell.system)
     label = TITLES.get(cell.system, cell.system)
     return {"label": label, "color": COLORS[number % len(COLORS)], "marker": "."}
 
 
 def _plain_numbers(axis: XAxis) -> None:
-    """Numbers along a logarithmic axis as people write them, few enough to be read."""
+    """Label a logarithmic axis with plain numbers, few enough to be readable."""
     axis.set_major_formatter("{x:g}")
     axis.set_minor_locator(LogLocator(subs=(2, 5)))
     axis.set_minor_formatter("{x:g}")

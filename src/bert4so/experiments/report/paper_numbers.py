@@ -1,4 +1,4 @@
-"""The numbers that BERT4SO (Zhu et al., 2021) reports, all of them here."""
+"""All numbers that the BERT4SO paper (Zhu et al., 2021) reports."""
 
 from bert4so.data.stats import PaperStatistics
 
@@ -17,7 +17,7 @@ TITLES = {
     "bert4so": "BERT4SO",
     "bert4so-list-mle": "BERT4SO with ListMLE",
 }
-"""The rows of Table 1, by the names they have in an experiment."""
+"""The rows of Table 1, by name of the system in an experiment."""
 
 ROWS = """
 cnn-ptrnet             0.6976 19.36  0.6700 28.75  0.4460  5.95  0.4197  9.50  0.6538 27.06
@@ -32,17 +32,17 @@ b-tsort                0.7884 30.59  0.8064 48.08  0.4813  7.88  0.5632 17.35  0
 bert4so                0.7778 30.70  0.8076 45.41  0.6379 13.00  0.5916 19.07  0.8487 55.65
 bert4so-list-mle       0.7516 24.13  0.8045 44.42  0.6344 12.78  0.5998 18.83  0.8468 55.04
 """
-"""Table 1: Kendall's tau and PMR on each of the corpora."""
+"""Table 1: Kendall's tau and PMR on each corpus, in the order of `CORPORA`."""
 
 TABLE_1 = {
     (system, corpus): (float(numbers[2 * k]), float(numbers[2 * k + 1]))
     for system, *numbers in map(str.split, ROWS.strip().splitlines())
     for k, corpus in enumerate(CORPORA)
 }
-"""The same by system and corpus."""
+"""Table 1 by system and corpus."""
 
 TABLE_2 = {"NeurIPS": (0.7916, 30.85), "AAN": (0.8265, 48.62), "NSF": (0.5884, 11.65)}
-"""Kendall's tau and PMR of BERT4SO trained on all three."""
+"""Table 2: Kendall's tau and PMR of BERT4SO trained on all three corpora."""
 
 TABLE_3 = {
     "NeurIPS": PaperStatistics({"train": 2448, "valid": 409, "test": 402}, (181.73, 512)),
@@ -51,22 +51,22 @@ TABLE_3 = {
     "SIND": PaperStatistics({"train": 40155, "valid": 4990, "test": 5055}, (58.61, 288)),
     "ROCStory": PaperStatistics({"train": 78529, "valid": 9816, "test": 9816}, (52.84, 100)),
 }
-"""How large the corpora are."""
+"""Table 3: sizes of the corpora."""
 
 CHOSEN = {"model.gamma": "γ = 1", "model.layers": "two layers"}
-"""What it finds best on its validation documents (appendix C)."""
+"""The values that the paper chooses on its validation documents (appendix C)."""
 
 COST = {"NSF": 11, "SIND": 7}
-"""How many times as long B-TSort trains as BERT4SO (its fourth observation)."""
+"""Training time of B-TSort divided by that of BERT4SO (the paper's fourth observation)."""
 
 BEST_ON, EVEN_ON = ("NSF", "SIND", "ROCStory"), ("NeurIPS", "AAN")
-"""Where BERT4SO is better than all others, and where B-TSort is as good (observations 1 and 4)."""
+"""Corpora on which BERT4SO is best, and on which B-TSort is as good (observations 1 and 4)."""
 
 WITH_BERT = ("rank-tx-net", "b-tsort", "bert4so")
-"""The systems that are better than those without BERT (its second observation)."""
+"""The systems with BERT, which are better than the others (the paper's second observation)."""
 
 
 def table_3_row(name: str) -> PaperStatistics | None:
-    """The row of a corpus, by its name in any case; None if the paper has no such corpus."""
+    """The row of a corpus, by its name (case-insensitive); None if the paper does not have it."""
     rows = {corpus.lower(): row for corpus, row in TABLE_3.items()}
     return rows.get(name.lower())

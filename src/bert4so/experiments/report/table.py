@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 MARKS = {"†": r"$^\dag$", "‡": r"$^\ddag$", "▲": r"$^\blacktriangle$"}
-"""What a mark is in LaTeX."""
+"""Significance marks in LaTeX."""
 
 SPECIAL = {
     "<": "$<$",
@@ -21,19 +21,19 @@ SPECIAL = {
     "`": "",
     **MARKS,
 }
-"""What else is written otherwise in LaTeX."""
+"""Other characters that LaTeX writes differently."""
 
 
-WIDE = 6
-"""Columns from which on a table is made to fit the page."""
+MAX_UNSCALED_COLUMNS = 6
+"""Tables with more columns are scaled to the width of the page."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number, and how it is printed.
+    """A number and its format.
 
-    form:   a format string, as "{:.4f}".
-    spread: the standard deviation, if the number is a mean over several runs.
+    form:   format string, such as "{:.4f}".
+    spread: standard deviation, if the number is a mean over several runs.
     """
 
     value: float
@@ -47,12 +47,12 @@ class Number:
 
 @dataclass(frozen=True)
 class Entry:
-    """One place of a table.
+    """One entry of a table.
 
-    own:   the number; None if there is none.
-    mark:  its significance.
+    own:   the number measured here; None if there is none.
+    mark:  significance mark.
     best:  whether it is the best of its column.
-    paper: the paper's own number.
+    paper: the number in the paper.
     """
 
     own: Number | None = None
@@ -62,16 +62,16 @@ class Entry:
 
     @property
     def text(self) -> str:
-        """The number as it is printed."""
+        """The number as text."""
         return "–" if self.own is None else str(self.own)
 
     def markdown(self) -> str:
-        """As in Markdown: the paper's in brackets."""
+        """The entry in Markdown; the paper's number is in brackets."""
         own = f"**{self.text}**" if self.best else self.text
         return f"{own}{self.mark}" + (f" ({self.paper})" if self.paper else "")
 
     def latex(self) -> str:
-        """As in LaTeX: the paper's small behind it."""
+        """The entry in LaTeX; the paper's number follows in small print."""
         text = escaped(self.text)
         own = rf"\textbf{{{text}}}" if self.best else text
         paper = rf" {{\scriptsize ({escaped(str(self.paper))})}}" if self.paper else ""
@@ -79,19 +79,19 @@ class Entry:
 
 
 MISSING = Entry()
-"""Of a cell that has not been run."""
+"""The entry of a cell that has not been run."""
 
 
 @dataclass(frozen=True)
 class Table:
     """A table.
 
-    groups: its columns after the first, under their common heads.
-    rows:   each begins with its name.
-    ruled:  before which rows there is a line.
-    notes:  what stands under it.
-    corner: what its rows are, where their names do not say.
-    axis:   what its numbers are, where its columns do not say.
+    groups: columns after the first, grouped under common headings.
+    rows:   name and entries of each row.
+    ruled:  indices of the rows with a line above them.
+    notes:  paragraphs below the table.
+    corner: heading of the row names, if they do not explain themselves.
+    axis:   label of the figure's axis, if the columns do not explain themselves.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Table:
     axis: str = ""
 
     def markdown(self) -> str:
-        """The table, its caption above and its notes below."""
+        """The table in Markdown, with its caption above and its notes below."""
         heads = [
             f"{group} {column}".strip() for group, columns in self.groups for column in columns
         ]
@@ -114,9 +114,9 @@ class Table:
         return "\n\n".join([self.caption, table, *self.notes]) + "\n"
 
     def latex(self) -> str:
-        """The table as the paper sets its own: with booktabs."""
-        columns = [column for _, some in self.groups for column in some]
-        wide = len(columns) > WIDE
+        """The table in LaTeX, with booktabs as in the paper."""
+        columns = [column for _, names in self.groups for column in names]
+        wide = len(columns) > MAX_UNSCALED_COLUMNS
         body = [
             (r"    \midrule" + "\n" if number in self.ruled else "")
             + _line([escaped(name), *(entry.latex() for entry in row)])
@@ -146,7 +146,7 @@ class Table:
         )
 
     def _heads(self) -> list[str]:
-        """The common heads, with a rule under each."""
+        """The group headings, with a rule under each."""
         if not any(group for group, _ in self.groups):
             return []
         heads, rules, first = [""], [], 2
@@ -159,7 +159,7 @@ class Table:
 
 
 def escaped(text: str) -> str:
-    """A text as LaTeX reads it."""
+    """Escape a text for LaTeX."""
     return "".join(SPECIAL.get(character, character) for character in text)
 
 
