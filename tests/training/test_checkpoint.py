@@ -153,4 +153,11 @@ def test_the_checksum_is_of_names_and_values(saved):
             digest.update(name.encode())
             for value in file.get_tensor(name).flatten():
                 digest.update(value.numpy().tobytes())
-        assert file.metadata()["sha256"] == digest.hexdigest()
+        assert file.metadata() == {"bert4so": f"1 {digest.hexdigest()}"}
+
+
+def test_equal_models_are_equal_files(run, model, tmp_path):
+    for number in range(8):
+        save_model(tmp_path / str(number), run, model)
+    contents = {path.read_bytes() for path in tmp_path.glob("*/model.safetensors")}
+    assert len(contents) == 1

@@ -42,7 +42,8 @@ def save_model(folder: Path, run: RunConfig, model: OrderingModel[Any]) -> None:
         save_input(folder, model)
     write_atomic(folder / "run.toml", dump_toml(run).encode())
     tensors = {name: tensor.contiguous().cpu() for name, tensor in model.state_dict().items()}
-    facts = {"bert4so": FORMAT, "sha256": _checksum(tensors)}
+    # One key: safetensors writes several in random order, and equal models must be equal files.
+    facts = {"bert4so": f"{FORMAT} {_checksum(tensors)}"}
     write_atomic(folder / "model.safetensors", save(tensors, facts))
 
 
@@ -76,11 +77,9 @@ def load_model(folder: Path) -> tuple[RunConfig, OrderingModel[Any]]:
 
 def load_weights(weights: Path) -> Tensors:
     """The weights of a file, compared with its checksum; files of older versions have none."""
-    _check_format(weights)
-    with safe_open(weights, framework="pt") as file:
-        checksum = file.metadata().get("sha256")
+    checksum = _check_format(weights)
     tensors = load_file(weights)
-    if checksum is not None and checksum != _checksum(tensors):
+    if checksum and checksum != _checksum(tensors):
         raise UserError(f"{weights}: damaged: its contents do not match its checksum")
     return tensors
 
@@ -93,20 +92,22 @@ def _checksum(tensors: Tensors) -> str:
     return digest.hexdigest()
 
 
-def _check_format(weights: Path) -> None:
-    """Raise `UserError` for a file that is incomplete or has another format."""
+def _check_format(weights: Path) -> str:
+    """Refuse an incomplete file or another format; return the checksum, if there is one."""
     try:
         with safe_open(weights, framework="pt") as file:
-            version = (file.metadata() or {}).get("bert4so")
+            facts: str | None = (file.metadata() or {}).get("bert4so")
     except (SafetensorError, OSError) as error:
         raise UserError(f"{weights}: not a complete weights file: {first_line(error)}") from None
-    if version is None:
+    if facts is None:
         raise UserError(f"{weights}: not weights of bert4so: must be written by `bert4so train`")
+    version, _, checksum = facts.partition(" ")
     if version != FORMAT:
         raise UserError(
             f"{weights}: has format {quote(version)}, but this version reads format {FORMAT}: "
             "pip install --upgrade bert4so"
         )
+    return checksum
 
 
 def _check_shapes(weights: Path, described: Tensors) -> None:
