@@ -3,25 +3,20 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 
 def main() -> None:
     """Run all kinds, print the table, and exit with 1 if anything failed."""
-    # Late: the processes that this one forks import this file too.
-    from bert4so.common.machine import machine
+    # Late: the processes that this one starts import this file too.
+    from bert4so.common.machine import cores, machine
     from torture.kinds import KINDS
-    from torture.runner import run_kind, temporary_workspace
+    from torture.parallel import run_kinds
     from torture.table import facts, table
 
-    args = _parser(list(KINDS)).parse_args()
-    tallies = []
-    with temporary_workspace() as workspace:
-        for kind in [KINDS[name] for name in args.only or KINDS]:
-            sys.stderr.write(f"{kind.name}: {kind.what}\n")
-            numbers = _numbers(args, kind.trials)
-            tallies.append(run_kind(kind, workspace, args.seed, numbers, _say))
+    args = _parser(list(KINDS), cores()).parse_args()
+    trials = {name: _numbers(args, KINDS[name].trials) for name in args.only or KINDS}
+    tallies = run_kinds(trials, args.seed, args.jobs)
     sys.stdout.write(table(tallies))
     if args.out:
         command = " ".join(["PYTHONPATH=tests python -m torture", *sys.argv[1:]])
@@ -30,24 +25,21 @@ def main() -> None:
     sys.exit(any(tally.failures for tally in tallies))
 
 
-def _parser(kinds: list[str]) -> argparse.ArgumentParser:
+def _parser(kinds: list[str], cores: int) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="torture", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=kinds, help="Run these kinds.")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--share", type=float, default=1.0, help="Run this share of the trials.")
     parser.add_argument("--number", type=int, help="Run the trial of this number alone.")
+    parser.add_argument("--jobs", type=int, default=cores, help="Run this many kinds at once.")
     parser.add_argument("--out", type=Path, help="Write the results there, as JSON.")
     return parser
 
 
-def _numbers(args: argparse.Namespace, trials: int) -> Iterable[int]:
+def _numbers(args: argparse.Namespace, trials: int) -> range:
     if args.number is not None:
-        return [args.number]
+        return range(args.number, args.number + 1)
     return range(max(1, round(trials * args.share)))
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"FAILED {line}\n")
 
 
 if __name__ == "__main__":
