@@ -93,7 +93,7 @@ def test_invalid_arguments_are_refused_before_anything_is_written(config, docume
     corpus, out = Corpus(documents, documents), tmp_path / "run"
     with pytest.raises(UserError, match=r'^config: missing key "corpus"'):
         train(config, out=out)
-    with pytest.raises(UserError, match='corpus "none": no folder'):
+    with pytest.raises(UserError, match='corpus "none" not found: no such folder'):
         train(config, corpus="none", out=out)
     with pytest.raises(UserError, match=r'config \[train\]: unknown key "epoch"'):
         train({**config, "train": {"epoch": 1}}, corpus=corpus, out=out)
