@@ -43,7 +43,7 @@ def export(
     folder, or a name under ./data or $BERT4SO_DATA). It fails if fewer than 99 % of the documents
     get the same order in float32, or if int8 loses more than half a point of tau.
 
-    bert4so export runs/sample --out models/sample --int8
+    bert4so export runs/sample --out models/sample
     """
     need_train_extra()
     from bert4so.export.to_onnx import export as write
