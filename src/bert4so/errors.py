@@ -13,6 +13,10 @@ class UserError(ValueError):
     exit_code = 2
 
 
+class UnreadableFileError(UserError):
+    """A file is truncated, damaged or cannot be read: this is never skipped as a bad record."""
+
+
 class Stopped(UserError):  # noqa: N818 (the user has made no error)
     """The user interrupted the command; finished work is kept."""
 

@@ -220,6 +220,15 @@ def test_truncated_compressed_file_is_refused(tmp_path, end, frames):
             assert refusal(path, form).startswith(f"{path}: "), cut
 
 
+def test_damage_at_the_end_of_compressed_text_is_not_skipped(tmp_path):
+    path = tmp_path / "story.txt.gz"
+    content = bytearray(gzip.compress(b"one\ntwo\n\nthree\nfour"))
+    content[-8] ^= 1  # of the CRC-32, which gzip checks at the end of the last document
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="CRC check failed"):
+        list(read_source(path, Skipping())[1])
+
+
 def test_skippable_zst_frames_are_ignored(tmp_path):
     skippable = b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"info"
     first, second = (zstandard.compress(f"{word}\n".encode()) for word in ("a", "b"))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bert4so.errors import UserError, shorten
+from bert4so.errors import UnreadableFileError, UserError, shorten
 from bert4so.io.files import OnBytesRead, open_text
 
 MAX_LINE_CHARACTERS = 50_000_000
@@ -81,14 +81,14 @@ def _undecodable(line: str) -> str:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn errors of reading into a `UserError` that names the file."""
+    """Turn errors of reading into an `UnreadableFileError` that names the file."""
     try:
         yield
     except OSError as error:
-        raise UserError(f"{path}: {shorten(error.strerror or str(error))}") from None
+        raise UnreadableFileError(f"{path}: {shorten(error.strerror or str(error))}") from None
     except (UnicodeDecodeError, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: damaged, or not UTF-8 text: {error}") from None
+        raise UnreadableFileError(f"{path}: damaged, or not UTF-8 text: {error}") from None
     except Exception as error:
         if type(error).__name__ != "ZstdError":  # the class of an optional library
             raise
-        raise UserError(f"{path}: damaged, or not a .zst file: {error}") from None
+        raise UnreadableFileError(f"{path}: damaged, or not a .zst file: {error}") from None

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Literal, get_args
 
 from bert4so.common.progress import say
-from bert4so.errors import UserError, quote
+from bert4so.errors import UnreadableFileError, UserError, quote
 
 OnBad = Callable[[UserError], None]
 """Called with the error of each invalid record; returns to skip the record, or raises the error."""
@@ -20,7 +20,10 @@ def stop(error: UserError) -> None:
 
 
 class Skipping:
-    """Skip invalid records: report the first few errors, and count all of them."""
+    """Skip invalid records: report the first few errors, and count all of them.
+
+    Unreadable files are not skipped: an unknown number of documents would be lost.
+    """
 
     MAX_REPORTED_ERRORS = 10
 
@@ -28,6 +31,8 @@ class Skipping:
         self.count = 0
 
     def __call__(self, error: UserError) -> None:
+        if isinstance(error, UnreadableFileError):
+            raise error
         self.count += 1
         if self.count <= self.MAX_REPORTED_ERRORS:
             say(f"skipped: {error}")
