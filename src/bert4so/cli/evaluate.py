@@ -139,9 +139,9 @@ def _workers(model: Path) -> Workers:
     if not several and not (model / "run.toml").exists():
         return SingleProcess()
     need_train_extra()
-    from bert4so.training.distributed import Together
+    from bert4so.training.distributed import LaunchedProcesses
 
-    return Together()
+    return LaunchedProcesses()
 
 
 def _fitting(backend: Backend, documents: Sequence[Document], on_bad: OnBad) -> list[Document]:

@@ -77,8 +77,8 @@ def solve_together(
     return [shares[i % len(shares)][i // len(shares)] for i in range(len(documents))]
 
 
-class Together:
-    """The processes that torchrun or `accelerate launch` started, as workers of an evaluation."""
+class LaunchedProcesses:
+    """The processes that torchrun or `accelerate launch` started, for an evaluation."""
 
     @property
     def is_first(self) -> bool:
@@ -100,5 +100,5 @@ class Together:
         return solve_together(backend, documents, seed, advance)
 
     def close(self) -> None:
-        """End the shared work when all processes have come so far."""
+        """Wait for all processes, then end the process group."""
         shutdown_processes()
